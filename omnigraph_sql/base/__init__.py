@@ -1,0 +1,1 @@
+"""Words every layer may use; imports nothing of ours."""

@@ -1,0 +1,98 @@
+"""Every ceiling, with its unit in the name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STATEMENT_TEXT_BYTES_MAX: Final = 512 * 1024
+"""Longest text handed to a parser in one piece (a statement, a script, a `.gq` file, a `.pg` file)."""
+
+NESTING_LEVELS_MAX: Final = 48
+"""Deepest nesting of brackets, CASE, sub-queries and `not` blocks in a text."""
+
+OPERATOR_CHAIN_LINKS_MAX: Final = 2000
+"""Longest chain of binary operators or set operations that one expression or query may form."""
+
+JOINS_MAX: Final = 512
+"""Most joins in one FROM clause, and most nodes and most edges in one pattern."""
+
+PREFIX_OPERATORS_MAX: Final = 48
+"""Most unary operators in a row (`- - - x`, `NOT NOT x`)."""
+
+LIST_ITEMS_MAX: Final = 8192
+"""Most items in one list: an IN list, a list literal, an argument list, a select list."""
+
+VALUES_ROWS_MAX: Final = 8192
+"""Most rows in one VALUES list."""
+
+GROUPING_SETS_MAX: Final = 4096
+"""Most grouping sets that the ROLLUP, CUBE and GROUPING SETS of one GROUP BY may multiply to."""
+
+VIEW_LEVELS_MAX: Final = 16
+"""Most views that one view may go through before it reaches tables."""
+
+SCRIPT_STATEMENTS_MAX: Final = 8192
+"""Most statements in one script."""
+
+IDENTIFIER_CHARACTERS_MAX: Final = 255
+"""Longest name of a type, a property, an alias or a parameter."""
+
+BRANCH_NAME_BYTES_MAX: Final = 200
+"""Longest branch name."""
+
+VECTOR_DIMENSIONS_MAX: Final = 2**31 - 1
+"""Largest vector dimension (the Arrow fixed-size list width)."""
+
+HOPS_MAX: Final = 64
+"""Largest upper hop bound of a traversal step or quantifier."""
+
+PATTERN_ALTERNATIVES_MAX: Final = 64
+"""Most combinations of types that one graph pattern with open or alternative labels may stand for."""
+
+IDENTITY_ID_MAX: Final = 2**64 - 1
+"""Largest stable identity; the allocator refuses to go past it."""
+
+CONTROL_OBJECT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Largest control object (an intent, a contract file) that is read."""
+
+LEASE_WAIT_SECONDS_MAX: Final = 60
+"""Longest wait for another writer of the same branch."""
+
+LEASE_SECONDS_MAX: Final = 120
+"""Longest time a writer may take from arm to disarm on an object store before another one may take over."""
+
+PUBLISH_RETRIES_MAX: Final = 5
+"""Most times a publish starts over because another one touched the same rows first."""
+
+PREPARE_ATTEMPTS_MAX: Final = 32
+"""Most times a blind insert is prepared anew because the branch moved."""
+
+MANIFEST_FRAGMENTS_MAX: Final = 32
+"""Fragments of the manifest at which the writer that holds the lease compacts it."""
+
+STAGED_ROWS_MAX: Final = 1_048_576
+"""Most rows one transaction may insert, update or delete; a load has no such limit."""
+
+STAGED_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Most bytes of row data one transaction may hold in memory."""
+
+SMALL_FRAGMENTS_MAX: Final = 32
+"""Small files a table may have before the next write takes them into its own."""
+
+SMALL_FRAGMENT_ROWS_MAX: Final = 4096
+"""Rows below which a file counts as small."""
+
+INDEXED_ROWS_MIN: Final = 1024
+"""Rows without an index from which on building one is worth it; fewer are simply read."""
+
+LOAD_LINE_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Longest line of a `.jsonl` file."""
+
+LOAD_LINE_ELEMENTS_MAX: Final = 131_072
+"""Most brackets, commas and colons in one line of a `.jsonl` file."""
+
+WALKS_MAX: Final = 16_777_216
+"""Most walks one quantified step of a graph pattern may give."""
+
+RECURSION_ROUNDS_MAX: Final = 10_000
+"""Most rounds of a recursive common table expression."""
