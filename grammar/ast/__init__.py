@@ -1,0 +1,1 @@
+"""Frozen syntax trees; every node carries its span."""

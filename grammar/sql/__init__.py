@@ -1,0 +1,1 @@
+"""SQL text to trees: house tokens, sqlglot's parser with house additions, errors with places."""
