@@ -1,0 +1,1 @@
+"""Syntax trees and a catalog become bound statements: names resolved, types checked."""
