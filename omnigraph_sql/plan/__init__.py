@@ -1,0 +1,1 @@
+"""Bound statements become the one logical plan of SQL and .gq."""

@@ -1,0 +1,151 @@
+"""Text → plans: parse, bind, lower, optimize. Whatever the text, the answer is plans or a LanguageError."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.catalog import Catalog
+from omnigraph_sql.base.deep import with_room
+from omnigraph_sql.base.errors import TextLimitExceeded
+from omnigraph_sql.base.expr import Param
+from omnigraph_sql.base.schema import Field
+from omnigraph_sql.bind.bound import BoundProgram
+from omnigraph_sql.bind.gq import GqOptions, bind_query
+from omnigraph_sql.bind.sql_binder import SqlOptions
+from omnigraph_sql.grammar.gq import parse_any
+from omnigraph_sql.grammar.source import Source, Span
+from omnigraph_sql.plan.lower import lower, output_fields
+from omnigraph_sql.plan.node import Plan
+from omnigraph_sql.plan.optimizer import optimize
+
+Language = Literal["gq", "sql"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One statement, bound and planned."""
+
+    bound: BoundProgram
+    plan: Plan
+
+    @property
+    def parameters(self) -> tuple[Param, ...]:
+        """In order of declaration or first use."""
+        return self.bound.parameters
+
+    @property
+    def name(self) -> str | None:
+        return self.bound.name
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Output columns under the names a client sees."""
+        return output_fields(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Every statement of a text, in order."""
+
+    language: Language
+    programs: tuple[Program, ...]
+
+
+def compile_sql(text: str, catalog: Catalog, *, name: str = "<sql>", options: SqlOptions | None = None) -> Compiled:
+    """Every statement of a SQL script; each sees the schema changes and views of those before it."""
+    # sqlglot is loaded by the first SQL text, not by the first import.
+    from omnigraph_sql.bind.sql import bind_script
+    from omnigraph_sql.grammar.sql.parse import parse_script
+
+    def work() -> Compiled:
+        bound = bind_script(parse_script(text, name=name), catalog, options)
+        return _planned("sql", bound, catalog)
+
+    return _compile(work, text, name)
+
+
+def compile_gq(text: str, catalog: Catalog, *, name: str = "<gq>", options: GqOptions | None = None) -> Compiled:
+    """Every query of a `.gq` text, or its one bare body."""
+    switches = options or GqOptions()
+
+    def work() -> Compiled:
+        unit = parse_any(text, name=name, extensions=switches.extensions)
+        return _planned("gq", tuple(bind_query(query, catalog, switches) for query in unit.queries), catalog)
+
+    return _compile(work, text, name)
+
+
+def compile_any(
+    text: str,
+    catalog: Catalog,
+    *,
+    name: str = "<text>",
+    sql: SqlOptions | None = None,
+    gq: GqOptions | None = None,
+) -> Compiled:
+    """The text in the language its first words speak."""
+    if language_of(text) == "gq":
+        return compile_gq(text, catalog, name=name, options=gq)
+    return compile_sql(text, catalog, name=name, options=sql)
+
+
+def _planned(language: Language, bound: tuple[BoundProgram, ...], catalog: Catalog) -> Compiled:
+    return Compiled(language, tuple(Program(b, optimize(lower(b.statement), catalog)) for b in bound))
+
+
+def _compile(work: Callable[[], Compiled], text: str, name: str) -> Compiled:
+    """Compiling is pure, so a text that needs a deep stack is simply compiled again on one."""
+    try:
+        return with_room(work)
+    except RecursionError:
+        at = Source(text, name).locate(Span(0, len(text)))
+        problem = TextLimitExceeded(
+            "the text is nested too deeply to be compiled",
+            at=at,
+            resource="nesting_levels",
+            limit=limits.NESTING_LEVELS_MAX,
+            actual=limits.NESTING_LEVELS_MAX + 1,
+            hint="split the statement",
+        )
+    raise problem
+
+
+# ---- which language ---------------------------------------------------------------------------------------------
+
+_BLANKS: Final = re.compile(r"(?:\s+|--[^\n]*|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_WORD: Final = re.compile(r"\w+|\S")
+_WORDS_LOOKED_AT: Final = 4
+
+
+def language_of(text: str) -> Language:
+    """The language a text is meant to be in, told by its first words; comments of both languages are skipped."""
+    match _first_words(text):
+        case ["query" | "match", *_]:
+            return "gq"
+        case ["insert", "into" | "or" | "overwrite", *_]:
+            return "sql"
+        case ["insert", _, "{", *_]:
+            return "gq"
+        case ["update", _, "{", *_] | ["update", _, "set", "{"]:
+            return "gq"
+        case ["delete", word, *_] if word != "from":
+            return "gq"
+        case _:
+            return "sql"
+
+
+def _first_words(text: str) -> list[str]:
+    words: list[str] = []
+    at = 0
+    while len(words) < _WORDS_LOOKED_AT:
+        skipped = _BLANKS.match(text, at)
+        found = _WORD.match(text, skipped.end() if skipped is not None else at)
+        if found is None:
+            break
+        words.append(found.group().casefold())
+        at = found.end()
+    return words
