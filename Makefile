@@ -19,7 +19,7 @@ USER_STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fast lint types bench fuzz docs build clean
+.PHONY: help setup demo test fast lint types bench crash fuzz docs build clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,11 @@ types: $(TEST_STAMP)  ## strict type check
 	$(BIN)/mypy
 
 bench: $(TEST_STAMP)  ## run every benchmark in bench/
+	@$(PIP) -e '.[bench]'
 	@set -e; for script in bench/[!_]*.py; do [ -e "$$script" ] || continue; echo "== $$script"; $(PY) "$$script"; done
+
+crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, many processes
+	OMNI_CRASH=full $(PY) -m pytest tests/crash tests/faults tests/processes tests/engine/wp -n $(WORKERS) -q -rP --timeout=0
 
 fuzz: $(TEST_STAMP)  ## the parsers against FUZZ_INPUTS generated texts
 	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0

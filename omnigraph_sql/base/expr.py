@@ -423,12 +423,7 @@ def is_boolean(expr: Expr) -> bool:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything below it, outside in, without entering sub-queries."""
-    stack = [expr]
-    while stack:
-        at = stack.pop()
-        yield at
-        if at.parts:
-            stack.extend(reversed(at.child_list()))
+    return iter(expr.every_part())
 
 
 def column_names(expr: Expr) -> frozenset[str]:
@@ -436,7 +431,7 @@ def column_names(expr: Expr) -> frozenset[str]:
     if isinstance(expr, Column):
         return frozenset((expr.name,))
     found: set[str] = set()
-    for part in walk(expr):
+    for part in expr.every_part():
         if isinstance(part, Column):
             found.add(part.name)
         elif isinstance(part, (ScalarSubquery, Exists, InSubquery)):

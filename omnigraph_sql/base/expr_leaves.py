@@ -16,8 +16,15 @@ NOW_PARAMETER: Final = "__now__"
 """Name of the reserved parameter that carries the instant of the statement; users may not declare it."""
 
 
+class _Remembering:
+    """A place beside the fields for what never changes about an expression and is asked for all the time."""
+
+    __slots__ = ("_every",)
+    _every: tuple[Expr, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(_Remembering):
     """Root of all expressions. `parts` names the fields that hold child expressions (one, a tuple, or None)."""
 
     parts: ClassVar[tuple[str, ...]] = ()
@@ -44,6 +51,21 @@ class Expr:
             elif part:
                 found.extend(flat_exprs(part))
         return found
+
+    def every_part(self) -> tuple[Expr, ...]:
+        """The expression and everything below it, outside in, without entering sub-queries."""
+        try:
+            return self._every
+        except AttributeError:
+            found: list[Expr] = []
+            stack: list[Expr] = [self]
+            while stack:
+                at = stack.pop()
+                found.append(at)
+                if at.parts:
+                    stack += at.child_list()[::-1]
+            object.__setattr__(self, "_every", tuple(found))
+            return self._every
 
     def map_children(self, change: Callable[[Expr], Expr]) -> Self:
         """The same expression over changed children; `self` itself when nothing changed."""

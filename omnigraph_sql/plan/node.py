@@ -20,7 +20,6 @@ from omnigraph_sql.base.expr import (
     ScalarSubquery,
     WindowCall,
     is_boolean,
-    walk,
 )
 from omnigraph_sql.base.expr_leaves import flat_exprs, map_exprs
 from omnigraph_sql.base.schema import Field, Schema
@@ -102,7 +101,7 @@ class Plan:
 def outer_names(expr: Expr) -> set[str]:
     """Names of correlated columns in the expression, those of sub-queries inside it included."""
     found: set[str] = set()
-    for part in walk(expr):
+    for part in expr.every_part():
         if isinstance(part, OuterColumn):
             found.add(part.name)
         elif isinstance(part, SUBQUERIES):
@@ -111,15 +110,13 @@ def outer_names(expr: Expr) -> set[str]:
 
 
 def has_subquery(expr: Expr) -> bool:
-    if not expr.parts:
-        return isinstance(expr, SUBQUERIES)
-    return any(isinstance(part, SUBQUERIES) for part in walk(expr))
+    return any(isinstance(part, SUBQUERIES) for part in expr.every_part())
 
 
 def check(node: str, schema: Container[str], exprs: Iterable[Expr]) -> None:
     """Refuse expressions over columns the input lacks, and those another node has to compute first."""
     for expr in exprs:
-        for part in walk(expr) if expr.parts else (expr,):
+        for part in expr.every_part():
             if isinstance(part, Column):
                 if part.name not in schema:
                     raise PlanError(f"{node} reads a column its input lacks: {part.name}")

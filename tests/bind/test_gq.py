@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import BoundaryViolation, LanguageError, TypeMismatch, UnknownName
+from omnigraph_sql.base.errors import BoundaryViolation, LanguageError, TextLimitExceeded, TypeMismatch, UnknownName
 from omnigraph_sql.base.expr import NOW, Aggregate, Call, Column, Compare, Expr, Literal, Param, TextMatch
 from omnigraph_sql.base.types import DATETIME, F32, F64, I32, I64, STRING, U32, U64, DataType, ListType, VectorType
 from omnigraph_sql.bind.bound import BoundPattern, BoundProgram, BoundQuery, BoundSelect, BoundUnit, BoundUpdate
@@ -287,9 +287,12 @@ def test_blocks_at_the_ceiling_of_nesting_are_bound() -> None:
     assert depth == blocks
 
 
-def test_a_long_chain_of_steps_is_bound() -> None:
-    steps = " ".join(f"$n{i} hub $n{i + 1}" for i in range(2000))
-    assert len(pattern_of(bound(f"match {{ {steps} }} return {{ $n0 }}")).edges) == 2000
+def test_a_chain_of_as_many_steps_as_are_allowed_is_bound() -> None:
+    most = limits.JOINS_MAX
+    steps = " ".join(f"$n{i} hub $n{i + 1}" for i in range(most))
+    assert len(pattern_of(bound(f"match {{ {steps} }} return {{ $n0 }}")).edges) == most
+    with pytest.raises(TextLimitExceeded):
+        bound(f"match {{ {steps} $n{most} hub $n{most + 1} }} return {{ $n0 }}")
 
 
 # ---- random queries ---------------------------------------------------------------------------------------------

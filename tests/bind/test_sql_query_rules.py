@@ -202,7 +202,7 @@ def test_no_more_grouping_sets_are_made(text: str) -> None:
     [
         "SELECT 1 AS x" + " UNION ALL SELECT 1" * 1900,
         "SELECT 1 AS x" + " EXCEPT SELECT 1" * 1900,
-        "SELECT 1 AS x FROM Airport a0" + "".join(f", Airport a{n}" for n in range(1, 1000)),
+        "SELECT 1 AS x FROM Airport a0" + "".join(f", Airport a{n}" for n in range(1, limits.JOINS_MAX)),
         "SELECT 1 AS x FROM Airport a0" + "".join(f" JOIN Airport a{n} ON a{n}.id = a0.id" for n in range(1, 400)),
         "SELECT * FROM " + "(SELECT * FROM " * 40 + "(SELECT 1 AS x)" + ")" * 40,
         "SELECT 1 AS x FROM Airport" + " WHERE EXISTS (SELECT 1 FROM Airport" * 40 + ")" * 40,
