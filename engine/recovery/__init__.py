@@ -1,0 +1,1 @@
+"""What happens to intents that their writers did not finish."""

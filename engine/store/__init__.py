@@ -1,0 +1,1 @@
+"""The only place that imports lance or touches object storage."""

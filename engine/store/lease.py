@@ -1,0 +1,193 @@
+"""The writer lease of a branch: who holds it may arm, commit, publish and heal.
+
+On a local disk it is a lock of the operating system, freed by the kernel when its process dies. On an object store it
+is an object that is put conditionally and holds owner, expiry and a counter; the counter travels with every publish, so
+a writer that lost its lease without noticing is refused there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.errors import StorageError
+from omnigraph_sql.base.seams import Clock, Failpoints, IdSource, Pause
+from omnigraph_sql.engine.store.failures import storage_error
+from omnigraph_sql.engine.store.objects import remote_store
+from omnigraph_sql.engine.store.root import RECOVERY, GraphRoot
+
+_POLL: Final = 0.005
+_POLL_REMOTE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A held lease. `fence` is 0 where the operating system guarantees that there is one holder."""
+
+    branch: str
+    fence: int
+    expires_at: datetime | None = None
+
+
+class Leases(Protocol):
+    def hold(self, branch: str) -> AbstractContextManager[Lease]:
+        """Wait for the branch's lease, hold it, give it back. Raises StorageError (transient)
+        when it is not free within LEASE_WAIT_SECONDS_MAX."""
+        ...
+
+
+def leases_at(root: GraphRoot, clock: Clock, ids: IdSource, failpoints: Failpoints, pause: Pause) -> Leases:
+    if root.local is not None:
+        return LocalLeases(root.local / RECOVERY, failpoints, pause)
+    return RemoteLeases(root, clock, ids, failpoints, pause)
+
+
+def lease_name(branch: str) -> str:
+    """A file name for any branch name."""
+    return f".lease-{sha256(branch.encode()).hexdigest()[:16]}"
+
+
+class LocalLeases:
+    """File locks. Two handles of one process exclude each other too: each hold opens the file anew."""
+
+    def __init__(self, folder: Path, failpoints: Failpoints, pause: Pause) -> None:
+        self._folder, self._failpoints, self._pause = folder, failpoints, pause
+
+    @contextmanager
+    def hold(self, branch: str) -> Iterator[Lease]:
+        handle, holder = self._open(branch), os.getpid()
+        try:
+            self._wait(handle, branch)
+            yield Lease(branch, 0)
+        finally:
+            if os.getpid() == holder:
+                # A process forked meanwhile has the file open too, and closing it here alone would not free the lease.
+                with suppress(OSError):
+                    fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
+
+    def _open(self, branch: str) -> int:
+        try:
+            self._failpoints.hit("store.lease")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return os.open(self._folder / lease_name(branch), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except Exception as error:
+            raise storage_error(error, "taking the writer lease") from error
+
+    def _wait(self, handle: int, branch: str) -> None:
+        waited = 0.0
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if waited >= limits.LEASE_WAIT_SECONDS_MAX:
+                    raise _busy(branch) from None
+            except OSError as error:
+                raise storage_error(error, "taking the writer lease") from error
+            self._pause.seconds(_POLL)
+            waited += _POLL
+
+
+def _busy(branch: str) -> StorageError:
+    return StorageError(
+        f"another writer holds the lease of branch {branch} for more than {limits.LEASE_WAIT_SECONDS_MAX} seconds",
+        kind="transient",
+        hint="nothing was written; repeat the operation, or look for a writer that hangs",
+    )
+
+
+class RemoteLeases:
+    """Lease objects of a store."""
+
+    def __init__(self, root: GraphRoot, clock: Clock, ids: IdSource, failpoints: Failpoints, pause: Pause) -> None:
+        self._root, self._clock, self._ids = root, clock, ids
+        self._failpoints, self._pause = failpoints, pause
+        self._opened: Any = None
+
+    def _store(self) -> Any:
+        if self._opened is None:
+            self._opened = remote_store(self._root)
+        return self._opened
+
+    @contextmanager
+    def hold(self, branch: str) -> Iterator[Lease]:
+        owner = self._ids.ulid()
+        lease = self._take(branch, owner)
+        try:
+            yield lease
+        finally:
+            self._give_back(branch, owner, lease)
+
+    def _take(self, branch: str, owner: str) -> Lease:
+        waited = 0.0
+        while True:
+            try:
+                self._failpoints.hit("store.lease")
+                taken = self._try(branch, owner)
+            except Exception as error:
+                raise storage_error(error, "taking the writer lease", self._root) from error
+            if taken is not None:
+                return taken
+            if waited >= limits.LEASE_WAIT_SECONDS_MAX:
+                raise _busy(branch)
+            self._pause.seconds(_POLL_REMOTE)
+            waited += _POLL_REMOTE
+
+    def _try(self, branch: str, owner: str) -> Lease | None:
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        path = f"{RECOVERY}/{lease_name(branch)}"
+        now = self._clock.now()
+        mode: Any
+        try:
+            found = self._store().get(path)
+        except FileNotFoundError:
+            fence, mode = 1, "create"
+        else:
+            holder, fence, expires = _decode(bytes(found.bytes()))
+            if holder == owner:  # the answer to our own put was lost
+                return Lease(branch, fence, expires)
+            if holder is not None and expires > now:
+                return None
+            fence, mode = fence + 1, {"e_tag": found.meta["e_tag"]}
+        expires = now + timedelta(seconds=limits.LEASE_SECONDS_MAX)
+        body = {"owner": owner, "fence": fence, "expires_at": expires.isoformat(), "branch": branch}
+        try:
+            self._store().put(path, json.dumps(body).encode(), mode=mode)
+        except (AlreadyExistsError, PreconditionError):
+            return None
+        return Lease(branch, fence, expires)
+
+    def _give_back(self, branch: str, owner: str, lease: Lease) -> None:
+        """Leave the counter behind, free; whoever took the lease over keeps it. Failing here only costs time."""
+        path = f"{RECOVERY}/{lease_name(branch)}"
+        with suppress(Exception):
+            found = self._store().get(path)
+            holder, fence, expires = _decode(bytes(found.bytes()))
+            if holder == owner and fence == lease.fence:
+                body = {"owner": None, "fence": fence, "expires_at": expires.isoformat(), "branch": branch}
+                self._store().put(path, json.dumps(body).encode(), mode={"e_tag": found.meta["e_tag"]})
+
+
+def _decode(body: bytes) -> tuple[str | None, int, datetime]:
+    try:
+        found = json.loads(body)
+        owner, fence = found["owner"], found["fence"]
+        expires = datetime.fromisoformat(found["expires_at"])
+        if not (owner is None or isinstance(owner, str)) or not isinstance(fence, int) or expires.tzinfo is None:
+            raise ValueError("fields have other types")
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(
+            f"the writer lease is damaged: {error}", kind="permanent", hint="delete it when no writer is running"
+        ) from error
+    return owner, fence, expires

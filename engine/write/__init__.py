@@ -1,0 +1,1 @@
+"""The write path: accumulate, validate, stage, arm, commit, confirm, publish, disarm."""

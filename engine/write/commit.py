@@ -1,0 +1,173 @@
+"""The one executor: arm, commit, confirm, publish, disarm. Effect-free until `arm`; nothing is retried after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.errors import (
+    CommitUnknown,
+    ConflictError,
+    OmniError,
+    ReadSetChanged,
+    RecoveryRequired,
+    StorageError,
+)
+from omnigraph_sql.engine.manifest.publisher import AGAIN, check_head, publish
+from omnigraph_sql.engine.recovery.heal import resolve
+from omnigraph_sql.engine.recovery.intent import Intent, TableIntent
+from omnigraph_sql.engine.recovery.sidecar import encode, sidecar_path
+from omnigraph_sql.engine.recovery.torn import clear_torn_branch
+from omnigraph_sql.engine.store.effects import EffectConflict, ForeignEffect, Staged, TableChange, commit, stage
+from omnigraph_sql.engine.store.lease import Lease
+from omnigraph_sql.engine.values import Snapshot
+from omnigraph_sql.engine.world import World
+
+REOPEN: Final = "do not repeat it; the next write finishes it, or opening the graph for writing anew does"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A table's part of a plan. A table that has to be forked first is staged after arming, on its new branch."""
+
+    intent: TableIntent
+    change: TableChange
+    staged: Staged | None
+
+    def __post_init__(self) -> None:
+        if (self.staged is None) != self.intent.forks:
+            raise ValueError("exactly the tables that fork are staged late")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishPlan:
+    """What every writer hands over. `revalidate` looks at what the token does not cover (the schema contract)."""
+
+    intent: Intent
+    tables: tuple[PlannedTable, ...]
+    revalidate: Callable[[], None]
+
+
+def carry_out(world: World, plan: PublishPlan) -> Snapshot:
+    """Carry a prepared operation to visibility; the state it made.
+
+    Raises ReadSetChanged when the world moved and nothing happened; RecoveryRequired or CommitUnknown from the first
+    effect on, with the operation or the commit to ask for.
+    """
+    intent = plan.intent
+    world.failpoints.hit("write.before_lease")
+    with world.leases.hold(intent.branch) as lease:
+        resolve(world, lease, full=False)
+        _revalidate(world, plan)
+        intent = replace(intent, fence=lease.fence)
+        if not plan.tables:
+            return publish(world.manifest, intent.publication())
+        _arm(world, intent)
+        _commit_tables(world, intent, plan.tables)
+        snapshot = _confirm_and_publish(world, intent)
+        _disarm(world, intent)
+        _tidy(world, lease, intent.branch)
+        return snapshot
+
+
+def _revalidate(world: World, plan: PublishPlan) -> None:
+    """The token still holds, and no table has a version that the manifest does not know."""
+    token = plan.intent.token
+    plan.revalidate()
+    snapshot = world.manifest.current(token.branch).snapshot
+    check_head(token.branch, snapshot, token.head())
+    for table in plan.tables:
+        if table.staged is not None:
+            pin = table.intent.pin
+            newest = world.tables.moved(pin, table.intent.branch)
+            if newest is not None:
+                raise ConflictError(
+                    f"{pin.key} has version {newest}, the graph shows {pin.version}: something else wrote to it",
+                    code="drift",
+                    hint="run repair, which shows what the extra versions are",
+                )
+
+
+def _arm(world: World, intent: Intent) -> None:
+    world.failpoints.hit("arm.before")
+    if not world.objects.put_new(sidecar_path(intent.operation_id), encode(intent)):
+        raise StorageError(f"operation {intent.operation_id} is armed already", kind="permanent")
+    world.failpoints.hit("arm.after")
+
+
+def _commit_tables(world: World, intent: Intent, tables: tuple[PlannedTable, ...]) -> None:
+    moved = False
+    for table in tables:
+        try:
+            world.failpoints.hit("commit.before_table")
+            staged = table.staged or _stage_on_fork(world, intent, table)
+            commit(world.tables, staged)
+            moved = True
+            world.failpoints.hit("commit.after_table")
+        except EffectConflict as error:
+            if moved or table.intent.forks:
+                raise _half_done(intent, error) from error
+            _disarm(world, intent)
+            raise ReadSetChanged(
+                str(error),
+                member=table.intent.pin.key,
+                expected=table.intent.pin.version,
+                actual=None,
+                hint=AGAIN,
+            ) from error
+        except (OmniError, ForeignEffect) as error:
+            raise _half_done(intent, error) from error
+
+
+def _stage_on_fork(world: World, intent: Intent, table: PlannedTable) -> Staged:
+    """Make the Lance branch of the table, then stage there: files of a branch live below the branch."""
+    planned = table.intent
+    assert planned.branch is not None
+    if not world.tables.has_branch(planned.pin.path, planned.branch, planned.pin.branch, planned.pin.version):
+        clear_torn_branch(world.objects, planned.pin.path, planned.branch)
+    fork = world.tables.fork(planned.pin.path, planned.branch, planned.pin.branch, planned.pin.version)
+    world.failpoints.hit("commit.after_fork")
+    if int(fork.version) != planned.pin.version:
+        raise ForeignEffect(f"branch {planned.branch} of {planned.pin.key} is at version {fork.version} already")
+    return stage(world.tables, planned.pin, planned.branch, table.change, planned.uuid, intent.operation_id)
+
+
+def _half_done(intent: Intent, error: BaseException) -> RecoveryRequired:
+    message = f"operation {intent.operation_id} stopped half way: {error}"
+    return RecoveryRequired(message, operation_id=intent.operation_id, hint=REOPEN)
+
+
+def _confirm_and_publish(world: World, intent: Intent) -> Snapshot:
+    try:
+        world.failpoints.hit("confirm.before")
+        # Should a power loss bring the unconfirmed intent back, it is undone, or finished if the publish is there.
+        world.objects.replace(sidecar_path(intent.operation_id), encode(intent.confirmed()))
+        world.failpoints.hit("confirm.after")
+        world.failpoints.hit("publish.before")
+        snapshot = publish(world.manifest, intent.publication())
+        world.failpoints.hit("publish.after")
+        return snapshot
+    except CommitUnknown:
+        raise
+    except OmniError as error:
+        raise _half_done(intent, error) from error
+
+
+def _disarm(world: World, intent: Intent) -> None:
+    """Best effort: the operation is decided, and the next writer finalises an intent that stays behind."""
+    with suppress(OmniError):
+        world.failpoints.hit("disarm.before")
+        world.objects.delete(sidecar_path(intent.operation_id))
+        world.failpoints.hit("disarm.after")
+
+
+def _tidy(world: World, lease: Lease, branch: str) -> None:
+    """Keep the manifest small while the lease is held; failing costs nothing but time."""
+    with suppress(OmniError):
+        state = world.manifest.kept(branch)
+        if state is not None and world.manifest.table.fragments(state.view) > limits.MANIFEST_FRAGMENTS_MAX:
+            world.manifest.table.compact(state.view)
+            world.manifest.forget(lease.branch)
