@@ -1,0 +1,1 @@
+"""Loading files and streams of rows in bulk."""

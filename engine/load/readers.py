@@ -1,0 +1,228 @@
+"""Sources → chunks of rows, a bounded part at a time. Refusals name the file and the line or row."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, TableType
+from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.engine.load.jsonl import read_jsonl
+from omnigraph_sql.engine.load.values import Chunk, Source, Spelling
+
+CHUNK_ROWS: Final = 65_536
+CHUNK_BYTES: Final = 32 * 1024 * 1024
+_CSV_BLOCK_BYTES: Final = 16 * 1024 * 1024
+_FORMATS: Final = ".jsonl, .csv, .parquet"
+
+
+def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
+    """The rows of one source. Raises DataError."""
+    if not isinstance(source.data, str | Path):
+        yield from _read_stream(source, catalog)
+        return
+    path = Path(source.data)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    match path.suffix.casefold():
+        case ".jsonl" | ".ndjson":
+            yield from read_jsonl(path, catalog)
+        case ".csv":
+            yield from _read_csv(path, source_type(source, catalog, str(path)))
+        case ".parquet":
+            yield from _read_parquet(path, source_type(source, catalog, str(path)))
+        case _:
+            raise DataError(f"{path} is none of {_FORMATS}")
+
+
+def source_type(source: Source, catalog: Catalog, name: str) -> TableType:
+    """The type a source is said to be of."""
+    if source.type is None:
+        raise DataError(f"{name}: the rows need a type", hint="name the node or edge type of the rows")
+    kind, colon, rest = source.type.partition(":")
+    word = rest if colon else source.type
+    node = catalog.node(word) if not colon or kind == "node" else None
+    edge = catalog.edge(word) if not colon or kind == "edge" else None
+    if node is not None and edge is not None:
+        raise DataError(f"{name}: {word} is both a node and an edge type", hint=f"say node:{word} or edge:{word}")
+    found = node or edge
+    if found is None:
+        known = ", ".join(t.name for t in catalog.tables())
+        raise DataError(f"{name}: there is no type {source.type!r}", hint=f"the schema has {known or 'none'}")
+    return found
+
+
+def column_names(of: TableType, given: Sequence[str], name: str) -> list[str]:
+    """The table's names of columns called `given`. Raises DataError for unknown, repeated and missing ones."""
+    aliases = {"from": SRC, "to": DST} if isinstance(of, EdgeType) else {}
+    names = [column if of.column(column) else aliases.get(column, column) for column in given]
+    for column, meant in zip(given, names, strict=True):
+        if of.column(meant) is None:
+            known = ", ".join(f.name for f in of.schema.fields)
+            raise DataError(f"{name}: {of.name} has no column {column!r}", hint=f"it has {known}")
+        if names.count(meant) > 1:
+            raise DataError(f"{name}: column {meant!r} occurs twice")
+    for field in of.schema.fields:
+        if field.name not in names and not field.nullable and field.name != ID:
+            raise DataError(f"{name}: column {field.name!r} is missing, and {of.name}.{field.name} cannot be null")
+    return names
+
+
+def _empty(of: TableType, spelling: Spelling) -> Chunk:
+    """No rows, so that the table occurs in the load all the same."""
+    return Chunk(of, pa.table({}), 0, spelling, str, 0)
+
+
+# ---- tables with types ------------------------------------------------------------------------------------------
+
+
+def _read_stream(source: Source, catalog: Catalog) -> Iterator[Chunk]:
+    name = source.name or "the stream"
+    of = source_type(source, catalog, name)
+    try:
+        stream = pa.RecordBatchReader.from_stream(source.data)
+    except TypeError as error:
+        raise DataError(f"{name} is neither a file nor an Arrow stream", hint=f"files are {_FORMATS}") from error
+    with stream:
+        names = column_names(of, stream.schema.names, name)
+        yield from _typed(of, names, stream, name, 0)
+
+
+def _typed(
+    of: TableType, names: list[str], batches: Iterator[pa.RecordBatch] | pa.RecordBatchReader, name: str, start: int
+) -> Iterator[Chunk]:
+    yield _empty(of, Spelling.TYPED)
+    for batch in batches:
+        rows = _fitting(batch.num_rows, batch.nbytes)
+        for first in range(0, batch.num_rows, rows):
+            part = pa.Table.from_batches([batch.slice(first, rows)]).rename_columns(names)
+            yield Chunk(of, part, part.num_rows, Spelling.TYPED, _Rows(name, start), part.nbytes)
+            start += part.num_rows
+
+
+def _fitting(rows: int, size: int) -> int:
+    """How many rows of this mean size make a chunk."""
+    return max(1, min(CHUNK_ROWS, CHUNK_BYTES * max(rows, 1) // max(size, 1)))
+
+
+class _Rows:
+    """Places of rows that are counted from 1."""
+
+    __slots__ = ("_name", "_start")
+
+    def __init__(self, name: str, start: int) -> None:
+        self._name, self._start = name, start
+
+    def __call__(self, row: int) -> str:
+        return f"{self._name}, row {self._start + row + 1}"
+
+
+def _read_parquet(path: Path, of: TableType) -> Iterator[Chunk]:
+    try:
+        with pq.ParquetFile(path, memory_map=False) as file:
+            names = column_names(of, file.schema_arrow.names, str(path))
+            size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
+            batches = file.iter_batches(batch_size=_fitting(file.metadata.num_rows, size))
+            yield from _typed(of, names, batches, str(path), 0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+# ---- csv --------------------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path, of: TableType) -> Iterator[Chunk]:
+    """A header, then rows. Nothing between two commas is null; `""` is the empty text."""
+    given = _header(path)
+    names = column_names(of, given, str(path))
+    yield _empty(of, Spelling.TEXT)
+    wrong: list[pcsv.InvalidRow] = []
+    try:
+        start = 0
+        with _open_csv(path, given, wrong) as reader:
+            for batch in reader:
+                rows = _fitting(batch.num_rows, batch.nbytes)
+                for first in range(0, batch.num_rows, rows):
+                    part = pa.Table.from_batches([batch.slice(first, rows)]).rename_columns(names)
+                    yield Chunk(of, part, part.num_rows, Spelling.TEXT, _CsvLines(path, start), part.nbytes)
+                    start += part.num_rows
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise _csv_refusal(path, wrong, error) from error
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            found = next(csv.reader(file), None)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}, line 1: the header cannot be read: {error}") from None
+    if not found:
+        raise DataError(f"{path} has no header", hint="the first line names the columns")
+    return found
+
+
+def _open_csv(path: Path, given: list[str], wrong: list[pcsv.InvalidRow]) -> pcsv.CSVStreamingReader:
+    def keep(row: pcsv.InvalidRow) -> str:
+        wrong.append(row)
+        return "error"
+
+    return pcsv.open_csv(
+        path,
+        pcsv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
+        pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep),
+        pcsv.ConvertOptions(
+            column_types=dict.fromkeys(given, pa.utf8()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _csv_refusal(path: Path, wrong: list[pcsv.InvalidRow], error: BaseException) -> DataError:
+    if not wrong:
+        return DataError(f"{path} cannot be read as CSV: {_first_line(error)}")
+    row = wrong[0]
+    lines = (line for line, values in _csv_lines(path) if len(values) == row.actual_columns)
+    found = next(lines, None)
+    place = str(path) if found is None else f"{path}, line {found}"
+    return DataError(f"{place}: {row.actual_columns} values where the header names {row.expected_columns} columns")
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each row after the header with the line where it begins; ends early at a value too long for this reader."""
+    with suppress(csv.Error, UnicodeDecodeError), open(path, newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        next(reader)
+        before = reader.line_num
+        for values in reader:
+            if values:
+                yield before + 1, values
+            before = reader.line_num
+
+
+class _CsvLines:
+    """Places of CSV rows: the line where the row begins, found by reading the file again when somebody asks."""
+
+    __slots__ = ("_path", "_start")
+
+    def __init__(self, path: Path, start: int) -> None:
+        self._path, self._start = path, start
+
+    def __call__(self, row: int) -> str:
+        wanted = self._start + row
+        for line, _ in islice(_csv_lines(self._path), wanted, None):
+            return f"{self._path}, line {line}"
+        return f"{self._path}, row {wanted + 1}"
