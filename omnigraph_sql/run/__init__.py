@@ -1,0 +1,1 @@
+"""Plan → answer: the only layer that holds both a plan and a graph."""

@@ -1,0 +1,157 @@
+"""The one DataFusion session of the process: locked, deterministic, with the checked functions statements rely on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_sql.base.errors import ExecutionError, OmniError
+from omnigraph_sql.engine.store.provider import failure_in
+
+MARK: Final = "omnigraph says: "
+"""What our own functions begin their messages with, so that they are found in what the engine makes of them."""
+
+_names = count(1)
+_INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_CHECKED: Final[dict[str, Callable[..., Any]]] = {
+    "add": pc.add_checked,
+    "subtract": pc.subtract_checked,
+    "multiply": pc.multiply_checked,
+}
+
+
+def fresh_name() -> str:
+    """A table name no other statement of the process uses."""
+    return f"og_{next(_names)}"
+
+
+@cache
+def session() -> Any:
+    """The session. One partition: a statement that reads a part twice sees the same rows in the same order."""
+    from datafusion import SessionConfig, SessionContext
+
+    config = (
+        SessionConfig()
+        .with_target_partitions(1)
+        .with_information_schema(False)
+        .set("datafusion.sql_parser.map_string_types_to_utf8view", "false")
+        .set("datafusion.sql_parser.recursion_limit", "1000")
+        .set("datafusion.sql_parser.dialect", "duckdb")
+        .set("datafusion.execution.time_zone", "UTC")
+    )
+    made = SessionContext(config)
+    for function in _functions():
+        made.register_udf(function)
+    return made
+
+
+@cache
+def _locked() -> Any:
+    from datafusion import SQLOptions
+
+    return SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
+
+
+def ask(text: str, values: dict[str, pa.Scalar]) -> Any:
+    """A DataFrame for a query; values are bound, never pasted. Raises ExecutionError."""
+    with telling():
+        return session().sql_with_options(text, _locked(), param_values=values)
+
+
+# ---- checked functions ------------------------------------------------------------------------------------------
+
+
+def _functions() -> Iterator[Any]:
+    from datafusion import udf
+
+    for name, function in _CHECKED.items():
+        for of in _INTEGERS:
+            kind = pa.type_for_alias(of)
+            yield udf(_checked(function), [kind, kind], kind, "immutable", f"og_{name}_{of}")
+    double = pa.float64()
+    yield udf(_divided, [double, double], double, "immutable", "og_divide")
+    yield udf(_at_most_one, [pa.int64()], pa.bool_(), "immutable", "og_single")
+    # Volatile functions are neither computed before the statement runs nor handed down to tables.
+    yield udf(lambda truth: truth, [pa.bool_()], pa.bool_(), "immutable", "og_test")
+    yield udf(lambda truth: truth, [pa.bool_()], pa.bool_(), "volatile", "og_hold")
+
+
+def _checked(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def compute(left: Any, right: Any) -> Any:
+        try:
+            return function(left, right)
+        except pa.ArrowInvalid:
+            raise ValueError(f"{MARK}a whole number is out of range") from None
+
+    return compute
+
+
+def _divided(left: Any, right: Any) -> Any:
+    if pc.any(pc.and_(pc.equal(right, 0.0), pc.is_valid(left))).as_py():
+        raise ValueError(f"{MARK}division by zero")
+    return pc.divide(left, right)
+
+
+def _at_most_one(counts: Any) -> Any:
+    most = pc.max(counts).as_py()
+    if most is not None and most > 1:
+        raise ValueError(f"{MARK}a sub-query that stands for one value gave {most} rows")
+    return pa.array([True] * len(counts), pa.bool_())
+
+
+class Unpushable(ExecutionError):
+    """A condition reached a table that came out as a bare truth value; it has to be kept from there."""
+
+
+# ---- failures ---------------------------------------------------------------------------------------------------
+
+_FAILURES: Final = (
+    (re.compile(re.escape(MARK) + r"([\w ,.-]*)"), r"\1"),
+    (re.compile(r"divide by zero", re.IGNORECASE), "division by zero"),
+    (re.compile(r"Cannot cast (?:string|value) '([^\n]{0,80}?)' to value of (\w+) type"), r"'\1' is not a \2"),
+    (re.compile(r"Error parsing (?:timestamp|date) from '([^\n]{0,80}?)'"), r"'\1' is not a point in time"),
+    (
+        re.compile(r"overflow|out of range|too large to store|can't cast value", re.IGNORECASE),
+        "a number is out of range",
+    ),
+    (re.compile(r"Resources exhausted"), "the statement needs more memory than it may use"),
+    (re.compile(r"regular expression|regex parse|Regular expression did not compile"), "the pattern is not valid"),
+)
+_BARE_TRUTHS: Final = ("BooleanScalar", "bit_wise_and")
+"""What is in the engine's words when it combines conditions for a table of which one is a bare truth value."""
+_FALLBACK: Final = "the statement cannot be carried out"
+
+
+def execution_error(error: BaseException) -> OmniError:
+    """What the engine raised, in plain words; its own text stays in the cause."""
+    text = str(error)
+    stored = failure_in(text)
+    if stored is not None:
+        return stored
+    if any(sign in text for sign in _BARE_TRUTHS):
+        return Unpushable(_FALLBACK)
+    for pattern, words in _FAILURES:
+        found = pattern.search(text)
+        if found is not None:
+            return ExecutionError(found.expand(words).rstrip(" '"))
+    return ExecutionError(_FALLBACK, hint="a part of it is not supported by the query engine")
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Turns what the engine raises, its panics included, into an ExecutionError."""
+    try:
+        yield
+    except (OmniError, KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise execution_error(error) from error

@@ -1,0 +1,132 @@
+"""Read plans → rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from omnigraph_sql.base import expr as ex
+from omnigraph_sql.base.errors import ExecutionError
+from omnigraph_sql.base.expr import Expr
+from omnigraph_sql.base.schema import Field
+from omnigraph_sql.base.types import arrow_type
+from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
+from omnigraph_sql.run.expr_text import expr_text
+from omnigraph_sql.run.query_engine import Unpushable, ask, telling
+from omnigraph_sql.run.relation import Build, quoted
+from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
+from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.subqueries import settled
+
+__all__ = ["NOT_CONSTANT", "constant", "evaluate", "read"]
+
+
+def read(plan: Plan, scene: Scene) -> pa.RecordBatchReader:
+    """The rows of a read plan, as they are made; columns are named and typed as the plan's schema says.
+
+    Raises ExecutionError, here or while the reader is read.
+    """
+    try:
+        return _read(plan, Build(scene, _prefix(plan)))
+    except Unpushable:
+        return _read(plan, Build(scene, _prefix(plan), careful=True))
+
+
+def _read(plan: Plan, build: Build) -> pa.RecordBatchReader:
+    try:
+        rel = build.plan(plan, None)
+        names = plan.schema.order
+        # A relation without columns is a number of rows; the engine wants one to make them with.
+        shown = build.text(rel, names) if names else build.text(build.with_columns(rel, {"": "TRUE"}), ("",))
+        frame = ask(shown, build.values)
+        with telling():
+            found = frame.schema()
+            stream = frame.execute_stream()
+    finally:
+        build.close()
+    schema = pa.schema([_field(f, found.field(f.name).type) for f in plan.schema.fields])
+    return pa.RecordBatchReader.from_batches(schema, _batches(stream, schema))
+
+
+def evaluate(items: tuple[tuple[str, Expr], ...], rows: pa.Table, scene: Scene) -> pa.Table:
+    """Expressions over rows in memory, whose columns are named as the expressions name them."""
+    fields = [Field(name, e.type, True) for name, e in items]
+    build = Build(scene, _prefix_beyond({*rows.schema.names, *(name for name, _ in items)}))
+    try:
+        rel = build.given(rows, rows.schema.names) if rows.num_columns else build.add("SELECT TRUE", (), ())
+        rel, exprs = settled(build, rel, [e for _, e in items], None)
+        names = [build.fresh() for _ in items]
+        parts = ", ".join(f"{expr_text(e, build)} AS {quoted(n)}" for n, e in zip(names, exprs, strict=True))
+        made = build.add(f"SELECT {parts} FROM {quoted(rel.name)}", (rel,), names)
+        table = build.fetch(made, names)
+    finally:
+        build.close()
+    schema = pa.schema([_field(f, table.schema.field(i).type) for i, f in enumerate(fields)])
+    batches = [_cast(batch, schema) for batch in table.to_batches()]
+    return pa.Table.from_batches(batches, schema)
+
+
+def _prefix(plan: Plan) -> str:
+    """What hidden columns begin with: nothing the statement names begins so."""
+    names: set[str] = set()
+    waiting = [plan]
+    while waiting:
+        for node in walk_plan(waiting.pop()):
+            names.update(node.schema.order)
+            for expr in node.exprs():
+                for part in ex.walk(expr):
+                    if isinstance(part, SUBQUERIES) and isinstance(part.relation, Plan):
+                        waiting.append(part.relation)
+    return _prefix_beyond(names)
+
+
+def _prefix_beyond(names: set[str]) -> str:
+    prefix = "#"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "#"
+    return prefix
+
+
+# ---- types ------------------------------------------------------------------------------------------------------
+
+
+def _field(field: Field, found: pa.DataType) -> pa.Field:
+    return pa.field(field.name, arrow_type(field.type) if is_known(field.type) else _plain(found), True)
+
+
+def _plain(of: pa.DataType) -> pa.DataType:
+    """A type of the engine as clients know it."""
+    if of in (pa.string_view(), pa.large_string()):
+        return pa.utf8()
+    if of == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_list(of) or pa.types.is_large_list(of):
+        return pa.list_(pa.field("item", _plain(of.value_type)))
+    return of
+
+
+def _batches(stream: object, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    rest = iter(stream)  # type: ignore[call-overload]
+    while True:
+        with telling():
+            batch = next(rest, None)
+        if batch is None:
+            return
+        yield _cast(batch.to_pyarrow(), schema)
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = []
+    for column, field in zip(batch.columns, schema, strict=False):
+        try:
+            # An estimate of whole numbers may come as a fraction.
+            cut = pa.types.is_floating(column.type) and pa.types.is_integer(field.type)
+            columns.append(column if column.type == field.type else column.cast(field.type, safe=not cut))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ExecutionError(f"a value of {field.name} does not fit its type {field.type}") from error
+    if not len(schema):
+        return pa.RecordBatch.from_struct_array(
+            pa.Array.from_buffers(pa.struct([]), batch.num_rows, [None], children=[])
+        )
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

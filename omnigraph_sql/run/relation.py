@@ -1,0 +1,246 @@
+"""A query in the making: named steps, the values bound to it, and the tables it reads.
+
+A relation inside a correlated sub-plan may be asked for many rows at once. Then it carries the columns of its domain,
+the distinct rows it is asked for, beside its own, and every step keeps the rows of different askers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph_sql.base.catalog import TableType
+from omnigraph_sql.base.errors import ExecutionError, InternalError
+from omnigraph_sql.base.names import PointKind
+from omnigraph_sql.base.travel import ReadPoint
+from omnigraph_sql.engine.store.scan import readable_batches, scan_with_pending
+from omnigraph_sql.engine.values import Snapshot, TableIdentity
+from omnigraph_sql.engine.write.staging import Mode, MutationStaging
+from omnigraph_sql.run.query_engine import ask, fresh_name, session, telling
+from omnigraph_sql.run.scene import Scene
+
+if TYPE_CHECKING:
+    from omnigraph_sql.plan.node import Plan
+
+
+def quoted(name: str) -> str:
+    """An identifier, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def listed(names: Iterable[str], of: str | None = None) -> str:
+    """Identifiers with commas between, each behind the table `of` when one is named."""
+    lead = f"{quoted(of)}." if of is not None else ""
+    return ", ".join(f"{lead}{quoted(name)}" for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Rel:
+    """One named step. `carried` are the domain's columns or none; rows are to be shown in the order of `order`: columns
+    with their directions. Steps themselves have no order, the engine drops it: it is applied where it shows."""
+
+    name: str
+    columns: tuple[str, ...]
+    carried: tuple[str, ...] = ()
+    order: tuple[tuple[str, str], ...] = ()
+    volatile: bool = False
+    """Asking for it twice may give different rows."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        return (*self.carried, *(name for name, _ in self.order))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.columns, *self.hidden)
+
+    @property
+    def ordering(self) -> str:
+        """What stands behind ORDER BY, and nothing for rows in no order."""
+        return ", ".join(f"{quoted(name)} {direction}" for name, direction in self.order)
+
+    def column(self, name: str) -> str:
+        return f"{quoted(self.name)}.{quoted(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The rows a correlated sub-plan is asked for: `names` says which of its columns stands for which outer one."""
+
+    rel: Rel
+    names: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.names.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    text: str
+    reads: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Build:
+    """The steps of one statement. Close it when the query is planned: its tables are then no longer registered."""
+
+    scene: Scene
+    prefix: str = "#"
+    careful: bool = False
+    """No condition may reach the tables."""
+    steps: dict[str, _Step] = field(default_factory=dict)
+    values: dict[str, pa.Scalar] = field(default_factory=dict)
+    ctes: dict[str, Rel] = field(default_factory=dict)
+    tables: dict[tuple[TableIdentity, str], str] = field(default_factory=dict)
+    registered: list[str] = field(default_factory=list)
+    numbers: int = 0
+
+    # ---- names and values ----
+
+    def fresh(self) -> str:
+        """A name no column of the plan has."""
+        self.numbers += 1
+        return f"{self.prefix}{self.numbers}"
+
+    def bind(self, value: pa.Scalar) -> str:
+        """The placeholder of a value."""
+        name = f"p{len(self.values) + 1}"
+        self.values[name] = value
+        return f"${name}"
+
+    # ---- steps ----
+
+    def plan(self, plan: Plan, domain: Domain | None) -> Rel:
+        """The rows of a plan, for every row of `domain` when it is correlated."""
+        from omnigraph_sql.run.plans import relation_of
+
+        return relation_of(plan, self, domain)
+
+    def add(
+        self,
+        text: str,
+        reads: Iterable[Rel],
+        columns: Iterable[str],
+        carried: Iterable[str] = (),
+        order: tuple[tuple[str, str], ...] = (),
+        *,
+        volatile: bool | None = None,
+    ) -> Rel:
+        """A step. It makes `columns`, `carried` and the columns of `order`."""
+        sources = tuple(reads)
+        name = self.fresh()
+        self.steps[name] = _Step(text, tuple(r.name for r in sources))
+        unsteady = any(r.volatile for r in sources) if volatile is None else volatile
+        return Rel(name, tuple(columns), tuple(carried), order, unsteady)
+
+    def where(self, rel: Rel, condition: str) -> Rel:
+        """The rows for which a condition over the relation's columns is true."""
+        if condition == "TRUE":
+            return rel
+        text = f"SELECT {listed(rel.all) or 'TRUE'} FROM {quoted(rel.name)} WHERE {condition}"
+        return self.add(text, (rel,), rel.columns, rel.carried, rel.order)
+
+    def with_columns(self, rel: Rel, added: Mapping[str, str]) -> Rel:
+        """The relation with more columns: name → text over its columns."""
+        parts = [listed(rel.all)] if rel.all else []
+        parts += [f"{text} AS {quoted(name)}" for name, text in added.items()]
+        made = f"SELECT {', '.join(parts)} FROM {quoted(rel.name)}"
+        return self.add(made, (rel,), (*rel.columns, *added), rel.carried, rel.order)
+
+    def lifted(self, rel: Rel, domain: Domain | None) -> Rel:
+        """The relation for every row of the domain, if it is not so already."""
+        if domain is None or rel.carried:
+            return rel
+        columns = [listed(rel.all, rel.name)] if rel.all else []
+        columns.append(listed(domain.columns, domain.rel.name))
+        text = f"SELECT {', '.join(columns)} FROM {quoted(rel.name)} CROSS JOIN {quoted(domain.rel.name)}"
+        return self.add(text, (rel, domain.rel), rel.columns, domain.columns, rel.order)
+
+    def text(self, rel: Rel, columns: Iterable[str]) -> str:
+        """The whole query for some columns of a step."""
+        needed: dict[str, None] = {}
+        waiting = [rel.name]
+        while waiting:
+            at = waiting.pop()
+            if at not in needed:
+                needed[at] = None
+                waiting.extend(self.steps[at].reads)
+        parts = [f"{quoted(n)} AS ({s.text})" for n, s in self.steps.items() if n in needed]
+        order = f" ORDER BY {rel.ordering}" if rel.order else ""
+        return f"WITH {', '.join(parts)} SELECT {listed(columns)} FROM {quoted(rel.name)}{order}"
+
+    # ---- running parts early ----
+
+    def fetch(self, rel: Rel, columns: Iterable[str]) -> pa.Table:
+        """Rows of a step, now."""
+        frame = ask(self.text(rel, columns), self.values)
+        with telling():
+            return frame.to_arrow_table()
+
+    def kept(self, rel: Rel) -> Rel:
+        """The relation with its rows fixed in memory."""
+        if not rel.all:
+            raise InternalError("a relation without columns is not kept")
+        table = self.fetch(rel, rel.all)
+        return replace(self.given(table, rel.columns, rel.carried), order=rel.order)
+
+    def steady(self, rel: Rel) -> Rel:
+        """A relation that may be read twice."""
+        return self.kept(rel) if rel.volatile and rel.all else rel
+
+    # ---- tables ----
+
+    def given(self, table: pa.Table, columns: Iterable[str], carried: Iterable[str] = ()) -> Rel:
+        """Rows in memory as a step; the table's columns are named as the step's."""
+        name = fresh_name()
+        session().register_record_batches(name, [readable_batches(table)])
+        self.registered.append(name)
+        made = tuple(table.schema.names)
+        return self.add(f"SELECT {listed(made)} FROM {name}", (), columns, carried)
+
+    def stored(self, of: TableType, at: ReadPoint) -> str:
+        """The registered name of a table at a point, with what is pending on it."""
+        snapshot, staging = self._state(at)
+        key = (TableIdentity.of(of), snapshot.branch)
+        found = self.tables.get(key)
+        if found is None:
+            name = fresh_name()
+            session().register_view(name, self._frame(of, snapshot, staging))
+            self.registered.append(name)
+            self.tables[key] = found = name
+        return found
+
+    def _state(self, at: ReadPoint) -> tuple[Snapshot, MutationStaging | None]:
+        scene = self.scene
+        if at.kind is PointKind.HEAD:
+            return scene.snapshot, scene.staging
+        if at.kind is PointKind.BRANCH and at.branch is not None:
+            if at.branch.text == scene.snapshot.branch:
+                return scene.snapshot, scene.staging
+            return scene.world.manifest.current(at.branch.text).snapshot, None
+        raise ExecutionError("reading a past version is not carried out yet", hint="read the head of a branch")
+
+    def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None) -> Any:
+        pin = snapshot.pin(TableIdentity.of(of))
+        if pin is None:
+            raise ExecutionError(f"{of.name} does not exist on branch {snapshot.branch}")
+        tables = self.scene.world.tables
+        changes = staging.of(of) if staging is not None else None
+        if changes is None:
+            return scan_with_pending(session(), tables, tables.open(pin), None, None)
+        pending = changes.rows()
+        if changes.mode is Mode.OVERWRITE:
+            return session().read_batches(readable_batches(pending))
+        shadow = pa.array(sorted(changes.shadow()), pa.utf8())
+        return scan_with_pending(session(), tables, tables.open(pin), pending, shadow)
+
+    def close(self) -> None:
+        """Forget the tables; planned queries hold theirs."""
+        for name in self.registered:
+            session().deregister_table(name)
+        self.registered.clear()
+        self.tables.clear()

@@ -1,0 +1,32 @@
+"""What a plan is carried out against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from omnigraph_sql.base.catalog import Catalog
+from omnigraph_sql.base.expr import NOW_PARAMETER, Value
+from omnigraph_sql.engine.values import Snapshot
+from omnigraph_sql.engine.world import World
+from omnigraph_sql.engine.write.staging import MutationStaging
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One snapshot, what is pending on top of it, and the values of the parameters.
+
+    `now` is the instant of the statement; every use of `now()` sees it.
+    """
+
+    world: World
+    snapshot: Snapshot
+    catalog: Catalog
+    now: datetime
+    staging: MutationStaging | None = None
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    def value(self, name: str) -> Value:
+        """The value of a parameter, the reserved one included."""
+        return self.now if name == NOW_PARAMETER else self.parameters[name]
