@@ -1,0 +1,312 @@
+"""Graph: what a Python application holds. Every method delegates; one Graph is for one thread at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from omnigraph_sql.base.catalog import Catalog
+from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, StorageError
+from omnigraph_sql.base.names import BranchName
+from omnigraph_sql.bind.parameters import Given
+from omnigraph_sql.bind.schema import compile_schema
+from omnigraph_sql.engine import opening
+from omnigraph_sql.engine.load.loader import load
+from omnigraph_sql.engine.load.report import LoadReport, Watch
+from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
+from omnigraph_sql.engine.recovery.heal import Recovered, recover
+from omnigraph_sql.engine.recovery.sidecar import is_sidecar
+from omnigraph_sql.engine.recovery.torn import clear_torn_branch
+from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
+from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
+from omnigraph_sql.engine.values import MAIN, GraphCommit
+from omnigraph_sql.engine.world import Seams, World
+from omnigraph_sql.engine.write.txn import Author
+from omnigraph_sql.plan.compile import Compiled, compile_any
+from omnigraph_sql.plan.explain import explain
+from omnigraph_sql.result import Result
+from omnigraph_sql.run.contract import ContractKeeper, contract_files
+from omnigraph_sql.session import PlanCache, Request, Session, Transaction
+
+Uri = str | os.PathLike[str]
+_SCHEMA_SUFFIX: Final = ".pg"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch and its newest commit."""
+
+    name: str
+    head: str
+    created_at: datetime
+
+
+def init(
+    uri: Uri,
+    *,
+    schema: str | Path,
+    actor: str | None = None,
+    force: bool = False,
+    storage_options: dict[str, str] | None = None,
+    seams: Seams | None = None,
+) -> Graph:
+    """Make a graph. `schema` is the text of a schema, or the path of a `.pg` file.
+
+    Raises ConflictError (`exists`) when there is a graph at the place already, LanguageError for the schema.
+    """
+    world = World.at(GraphRoot.parse(uri, storage_options), seams)
+    text, name = _schema_text(schema)
+    ir = compile_schema(text, name=name, identity_domain=world.seams.ids.ulid())
+    opening.init(world, contract_files(ir), ir.catalog, actor=actor, force=force)
+    return Graph(world, ContractKeeper.open(world), MAIN, Author(actor), read_only=False, plans=PlanCache())
+
+
+def open(
+    uri: Uri,
+    *,
+    branch: str = MAIN,
+    actor: str | None = None,
+    read_only: bool = False,
+    storage_options: dict[str, str] | None = None,
+    seams: Seams | None = None,
+) -> Graph:
+    """Open a graph. For writing, whatever a dead writer left is finished or undone first; for reading, nothing is
+    written.
+
+    Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
+    RecoveryRequired when nobody may decide what became of an operation.
+    """
+    world = World.at(GraphRoot.parse(uri, storage_options), seams)
+    world.manifest.current(MAIN)
+    if not read_only:
+        opening.open_for_writing(world)
+    keeper = ContractKeeper.open(world)
+    snapshot = world.manifest.current(branch).snapshot
+    opening.check_tables(keeper.ir.catalog, snapshot)
+    return Graph(world, keeper, branch, Author(actor), read_only=read_only, plans=PlanCache())
+
+
+def _schema_text(schema: str | Path) -> tuple[str, str]:
+    if isinstance(schema, Path) or (schema.endswith(_SCHEMA_SUFFIX) and "\n" not in schema and "{" not in schema):
+        try:
+            return Path(schema).read_text(encoding="utf-8"), str(schema)
+        except (OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"the schema file {schema} cannot be read: {error}", kind="not_found") from error
+    return schema, "<schema>"
+
+
+class Graph:
+    """An open graph on one branch."""
+
+    def __init__(
+        self, world: World, keeper: ContractKeeper, branch: str, author: Author, *, read_only: bool, plans: PlanCache
+    ) -> None:
+        self._world, self._keeper, self._plans = world, keeper, plans
+        self._branch, self._author, self._read_only = branch, author, read_only
+        self._session = Session(world, keeper, branch, author, read_only=read_only, plans=plans)
+        self._closed = False
+
+    # ---- facts ------------------------------------------------------------------------------------------------
+
+    @property
+    def uri(self) -> str:
+        return self._world.root.uri
+
+    @property
+    def branch(self) -> str:
+        return self._branch
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def schema_text(self) -> str:
+        """The schema as it was written."""
+        return self._keeper.ir.source_text
+
+    @property
+    def catalog(self) -> Catalog:
+        """What the schema declares."""
+        return self._keeper.ir.catalog
+
+    @property
+    def head(self) -> str:
+        """Id of the newest commit on the branch."""
+        return self._open()._world.manifest.current(self._branch).snapshot.head
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a BEGIN waits for its COMMIT."""
+        transaction = self._session.transaction
+        return transaction is not None and transaction.is_open
+
+    # ---- statements -------------------------------------------------------------------------------------------
+
+    def sql(self, text: str, params: Given = None, *, expected_head: str | None = None) -> Result:
+        """Run SQL. Several statements that change rows commit as one."""
+        return self._session_for(expected_head).run(Request(text, params, "sql"))
+
+    def gq(
+        self, text: str, params: Given = None, *, name: str | None = None, expected_head: str | None = None
+    ) -> Result:
+        """Run a `.gq` query; `name` picks one of a text with several."""
+        return self._session_for(expected_head).run(Request(text, params, "gq", name))
+
+    def transaction(self, *, message: str | None = None, expected_head: str | None = None) -> Transaction:
+        """Several statements, one commit: `with graph.transaction() as tx: …`. Raising inside rolls back."""
+        author = replace(self._author, message=message, expected_head=expected_head)
+        return self._fresh_session(author).begin()
+
+    def load(
+        self,
+        source: Uri | ArrowStream | Sequence[Uri | ArrowStream],
+        *,
+        mode: str,
+        type: str | None = None,
+        progress: Watch | None = None,
+    ) -> LoadReport:
+        """Load files (`.jsonl`, `.csv`, `.parquet`) or Arrow streams as one commit.
+
+        `mode` is append, merge or overwrite. `type` names the type of the rows; the lines of a `.jsonl` file say it
+        themselves. `progress` is called now and then. Raises DataError for refused rows, with the file and the line;
+        nothing was written then.
+        """
+        self._open()
+        self._session.refuse_read_only()
+        if mode not in tuple(LoadMode):
+            raise DataError(f"there is no mode {mode!r}", hint=f"choose one of {', '.join(LoadMode)}")
+        given: Sequence[Any] = source if isinstance(source, list | tuple) else [source]
+        sources = [Source(Path(one) if isinstance(one, str | os.PathLike) else one, type) for one in given]
+        keeper = self._keeper
+        keeper.renew()
+        return load(self._world, keeper.contract, self._branch, self._author, sources, LoadMode(mode), progress)
+
+    def compile(self, text: str) -> Compiled:
+        """The logical plans of a text."""
+        self._open()
+        return compile_any(text, self._keeper.ir.catalog)
+
+    def explain(self, text: str) -> str:
+        """The logical plan of a text, one line per step."""
+        return "\n\n".join(explain(program.plan) for program in self.compile(text).programs)
+
+    def _session_for(self, expected_head: str | None) -> Session:
+        self._open()
+        if expected_head is None:
+            return self._session
+        return self._fresh_session(replace(self._author, expected_head=expected_head))
+
+    def _fresh_session(self, author: Author) -> Session:
+        self._open()
+        return Session(self._world, self._keeper, self._branch, author, read_only=self._read_only, plans=self._plans)
+
+    # ---- branches and history ---------------------------------------------------------------------------------
+
+    def branches(self) -> list[Branch]:
+        """Every branch, main first."""
+        self._open()
+        names = [MAIN, *sorted(self._world.manifest.table.branches())]
+        return [self._branch_facts(name) for name in names]
+
+    def _branch_facts(self, name: str) -> Branch:
+        head = self._world.manifest.current(name).snapshot.head
+        commits = {commit.id: commit for commit in self._world.manifest.commits(name)}
+        return Branch(name, head, commits[head].created_at)
+
+    def create_branch(self, name: str, *, from_: str = MAIN) -> Branch:
+        """A new branch at the head of another one. Copies no rows."""
+        self._session.refuse_read_only()
+        try:
+            wanted = BranchName.parse(name).text
+        except ValueError as error:
+            raise ConflictError(str(error), code="branch_name") from error
+        with self._world.leases.hold(wanted):
+            self._refuse_taken(wanted)
+            clear_torn_branch(self._world.objects, MANIFEST, wanted)
+            source = self._world.manifest.current(from_)
+            self._world.manifest.table.create_branch(wanted, source.view)
+        return self._branch_facts(wanted)
+
+    def _refuse_taken(self, wanted: str) -> None:
+        taken = [MAIN, *self._world.manifest.table.branches()]
+        if any(wanted == one or wanted.startswith(f"{one}/") or one.startswith(f"{wanted}/") for one in taken):
+            raise ConflictError(
+                f"the name {wanted} collides with a branch there is", code="branch_exists", hint="choose another name"
+            )
+
+    def checkout(self, branch: str) -> Graph:
+        """The same graph on another branch."""
+        self._open()
+        self._world.manifest.current(branch)
+        return Graph(self._world, self._keeper, branch, self._author, read_only=self._read_only, plans=self._plans)
+
+    def commits(self, *, branch: str | None = None, limit: int | None = None) -> list[GraphCommit]:
+        """Commits that led to the branch's head, newest first."""
+        self._open()
+        found = {commit.id: commit for commit in self._world.manifest.commits(branch or self._branch)}
+        chain: list[GraphCommit] = []
+        at: str | None = self._world.manifest.current(branch or self._branch).snapshot.head
+        while at is not None and at in found and (limit is None or len(chain) < limit):
+            chain.append(found[at])
+            at = found[at].parent
+        return chain
+
+    # ---- upkeep -----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the stored schema again."""
+        self._open()._keeper.refresh()
+
+    def ensure_indices(self) -> IndexReport:
+        """Build the indexes that the schema wants and that are missing. Changes no row and no result of a read."""
+        self._open()._session.refuse_read_only()
+        return ensure_indices(self._world, self._keeper.contract, self._branch, self._author)
+
+    def recover(self) -> list[Recovered]:
+        """Finish or undo what dead writers left; opening for writing does the same."""
+        self._session.refuse_read_only()
+        return recover(self._world)
+
+    def stats(self) -> dict[str, Any]:
+        """What the graph holds, in numbers."""
+        self._open()
+        snapshot = self._world.manifest.current(self._branch).snapshot
+        return {
+            "uri": self.uri,
+            "branch": self._branch,
+            "head": snapshot.head,
+            "manifest_version": snapshot.manifest_version,
+            "format": snapshot.stamp,
+            "tables": [{"name": pin.key, "rows": pin.row_count, "version": pin.version} for pin in snapshot.tables],
+            "pending_operations": len(_pending_names(self._world)),
+        }
+
+    def close(self) -> None:
+        """Give everything back; every later call is refused."""
+        self._closed = True
+
+    def _open(self) -> Graph:
+        if self._closed:
+            raise ConflictError("the graph is closed", code="closed", hint="open it again")
+        return self
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Graph({self.uri!r}, branch={self._branch!r})"
+
+
+def _pending_names(world: World) -> list[str]:
+    try:
+        return [name for name in world.objects.list(RECOVERY) if is_sidecar(name)]
+    except OmniError:
+        return []

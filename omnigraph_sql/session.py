@@ -1,0 +1,184 @@
+"""Session: one graph, one branch, one transaction at a time; takes a statement from text to Result."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from omnigraph_sql.base.commands import Begin, Commit, Explain, Rollback
+from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, LanguageError, NotSupported
+from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, word_of
+from omnigraph_sql.engine.values import Snapshot
+from omnigraph_sql.engine.world import World
+from omnigraph_sql.engine.write.staging import MutationStaging
+from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, write
+from omnigraph_sql.plan.explain import explain
+from omnigraph_sql.plan.mutations import Control
+from omnigraph_sql.result import Counts, Result
+from omnigraph_sql.run.contract import ContractKeeper
+from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.write import apply
+from omnigraph_sql.statements import (
+    PlanCache,
+    Request,
+    Step,
+    empty_reader,
+    empty_result,
+    labelled,
+    rows_of,
+    steps,
+)
+from omnigraph_sql.transaction import Transaction
+
+__all__ = ["PlanCache", "Request", "Session", "Transaction"]
+
+
+class Session:
+    """Statements against one branch of one graph. Not for several threads at once."""
+
+    def __init__(
+        self,
+        world: World,
+        keeper: ContractKeeper,
+        branch: str,
+        author: Author,
+        *,
+        read_only: bool = False,
+        plans: PlanCache | None = None,
+    ) -> None:
+        self.world, self.keeper, self.branch, self.author = world, keeper, branch, author
+        self.read_only = read_only
+        self._plans = plans or PlanCache()
+        self._transaction: Transaction | None = None
+
+    @property
+    def transaction(self) -> Transaction | None:
+        """The one that BEGIN opened, if it is still open."""
+        found = self._transaction
+        return found if found is not None and found.is_open else None
+
+    def snapshot(self) -> Snapshot:
+        """What a read sees now."""
+        return self.world.manifest.current(self.branch).snapshot
+
+    def steps(self, request: Request) -> list[Step]:
+        return steps(request, self._plans, self.keeper.ir)
+
+    def refuse_read_only(self) -> None:
+        if self.read_only:
+            raise ConflictError("the graph is open for reading only", code="read_only", hint="open it for writing")
+
+    def begin(self, name: str = "transaction") -> Transaction:
+        """A transaction of its own; BEGIN makes one that the session's statements go into."""
+        self.refuse_read_only()
+        return Transaction(self, name)
+
+    # ---- running ----------------------------------------------------------------------------------------------
+
+    def run(self, request: Request) -> Result:
+        """Run a text: reads give rows; mutations of one text commit as one, unless it says BEGIN and COMMIT itself."""
+        every = self._compiled(request)
+        changes = any(kinds_of(step.program.bound.statement) for step in every)
+        if self.transaction is None and changes and len(every) > 1 and not any(_delimits(step) for step in every):
+            return self._unit(every)
+        result = empty_result()
+        for step in every:
+            result = self._one(step)
+        return result
+
+    def _compiled(self, request: Request) -> list[Step]:
+        """The statements, against the schema that is stored now.
+
+        A write looks at the stored schema under the lease, so only a read looks here, or a text that does not fit the
+        schema as it is known.
+        """
+        try:
+            every = self.steps(request)
+        except LanguageError:
+            if self.transaction is not None or not self.keeper.renew():
+                raise
+            return self.steps(request)
+        reads = not any(kinds_of(step.program.bound.statement) for step in every)
+        if reads and self.transaction is None and self.keeper.renew():
+            every = self.steps(request)
+        return every
+
+    def _one(self, step: Step) -> Result:
+        if isinstance(step.program.plan, Control):
+            return self.control(step)
+        if self.transaction is not None:
+            return self.transaction.step(step)
+        return self._write(step) if kinds_of(step.program.bound.statement) else self._read(step)
+
+    def _unit(self, every: list[Step]) -> Result:
+        with self.begin("script") as unit:
+            result = empty_result()
+            for step in every:
+                result = unit.step(step)
+            receipt = unit.commit()
+        return _receipt_result(result.batches(), receipt)
+
+    def _read(self, step: Step) -> Result:
+        now = self.world.seams.clock.now()
+        scene = Scene(self.world, self.snapshot(), self.keeper.ir.catalog, now, None, step.values())
+        return rows_of(step.program, scene)
+
+    def _write(self, step: Step) -> Result:
+        """One mutation in a commit of its own, prepared anew on a moved branch where that means the same."""
+        self.refuse_read_only()
+        returned: list[pa.Table | None] = [None]
+
+        def fill(txn: WriteTxn, staging: MutationStaging) -> None:
+            # The schema may have changed between two attempts, and with it the plan.
+            fresh = next(s for s in self.steps(step.request) if s.index == step.index)
+            statement = fresh.program.bound.statement
+            UnitKinds("statement").admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
+            scene = Scene(self.world, txn.base, txn.contract.catalog, txn.now, staging, fresh.values())
+            returned[0] = apply(fresh.program.plan, scene)
+
+        receipt = write(self.world, self.keeper.contract, self.branch, self.author, fill)
+        return _receipt_result(labelled(returned[0], step.program.fields), receipt)
+
+    # ---- control ----------------------------------------------------------------------------------------------
+
+    def control(self, step: Step) -> Result:
+        """A command. Those that later versions carry out are refused by name."""
+        plan = step.program.plan
+        if not isinstance(plan, Control):
+            raise InternalError("only commands are controlled")
+        match plan.command:
+            case Begin():
+                if self.transaction is not None:
+                    raise _misplaced(step, "BEGIN inside a transaction")
+                self._transaction = self.begin()
+                return empty_result()
+            case Commit() | Rollback():
+                return self._end(step, commits=isinstance(plan.command, Commit))
+            case Explain(analyze=False) if plan.input is not None:
+                lines = explain(plan.input).splitlines()
+                return Result(pa.table({"plan": pa.array(lines, pa.utf8())}).to_reader())
+            case _:
+                word = type(plan.command).__name__
+                message = f"{word} is understood and not carried out yet"
+                raise NotSupported(message, at=step.request.place(), hint="the README says what works")
+
+    def _end(self, step: Step, *, commits: bool) -> Result:
+        transaction, self._transaction = self.transaction, None
+        if transaction is None:
+            raise _misplaced(step, "COMMIT" if commits else "ROLLBACK")
+        if commits:
+            return _receipt_result(empty_reader(), transaction.commit())
+        transaction.rollback()
+        return empty_result()
+
+
+def _receipt_result(rows: pa.RecordBatchReader, receipt: Receipt) -> Result:
+    return Result(rows, counts=Counts(receipt.affected_nodes, receipt.affected_edges), receipt=receipt)
+
+
+def _misplaced(step: Step, what: str) -> BoundaryViolation:
+    return BoundaryViolation(f"{what} has no place here", at=step.request.place(), hint="write BEGIN … COMMIT")
+
+
+def _delimits(step: Step) -> bool:
+    """BEGIN, COMMIT, ROLLBACK and other commands say themselves what commits together."""
+    return isinstance(step.program.plan, Control)

@@ -1,0 +1,156 @@
+"""What is asked of a session: a text with its parameters, its statements, and their rows as a client sees them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final, Literal, assert_never
+
+import pyarrow as pa
+
+from omnigraph_sql.base.catalog import Catalog
+from omnigraph_sql.base.errors import DataError, LanguageError, Location
+from omnigraph_sql.base.expr import Value
+from omnigraph_sql.base.schema import Field
+from omnigraph_sql.bind.parameters import Given, bind_parameters
+from omnigraph_sql.bind.schema_ir import SchemaIR
+from omnigraph_sql.grammar.source import Source, Span
+from omnigraph_sql.plan.compile import Compiled, Program, compile_any, compile_gq, compile_sql
+from omnigraph_sql.result import Counts, Result
+from omnigraph_sql.run.read import read
+from omnigraph_sql.run.scene import Scene
+
+Language = Literal["gq", "sql", "any"]
+_PLANS_KEPT: Final = 256
+_PLACE_CHARACTERS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A text to be run, with the values of its parameters and, for a file of queries, the name of one."""
+
+    text: str
+    params: Given = None
+    language: Language = "any"
+    name: str | None = None
+
+    def place(self) -> Location:
+        """The beginning of the text, for errors about a whole statement."""
+        return Source(self.text, "<statement>").locate(Span(0, min(len(self.text), _PLACE_CHARACTERS)))
+
+
+class PlanCache:
+    """Compiled texts by language, text and schema; shared by the sessions of a graph and safe for threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str, str], Compiled] = OrderedDict()
+        self._lock = Lock()
+
+    def compile(self, request: Request, schema: SchemaIR) -> Compiled:
+        key = (request.language, request.text, schema.ir_hash)
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        made = _compile(request, schema.catalog)
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > _PLANS_KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+
+def _compile(request: Request, catalog: Catalog) -> Compiled:
+    match request.language:
+        case "gq":
+            return compile_gq(request.text, catalog, name="<statement>")
+        case "sql":
+            return compile_sql(request.text, catalog, name="<statement>")
+        case "any":
+            return compile_any(request.text, catalog, name="<statement>")
+        case _:
+            assert_never(request.language)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One statement of a request: its place in the text, its plan, and whether others stand beside it.
+
+    `declares`: its parameters are declared with their types, so a nullable one may be left out (`.gq`).
+    """
+
+    request: Request
+    index: int
+    program: Program
+    alone: bool
+    declares: bool
+
+    def values(self) -> dict[str, Value]:
+        """The statement's parameters. In a script each statement takes its own of the names that were given."""
+        given = self.request.params
+        if not self.alone and isinstance(given, Mapping):
+            names = {param.name for param in self.program.parameters}
+            given = {name: value for name, value in given.items() if name in names}
+        if not self.declares and (given is None or isinstance(given, Mapping)):
+            _refuse_missing(self.program, given or {})
+        return bind_parameters(self.program.parameters, given)
+
+
+def _refuse_missing(program: Program, given: Mapping[str, object]) -> None:
+    for param in program.parameters:
+        if param.name not in given:
+            raise DataError(f"parameter {param.name} is missing", hint="hand over a value for it, None for null")
+
+
+def steps(request: Request, plans: PlanCache, schema: SchemaIR) -> list[Step]:
+    """The statements of a request; of a file of queries the one that was asked for."""
+    compiled = plans.compile(request, schema)
+    every = list(enumerate(compiled.programs))
+    if compiled.language == "gq" and (request.name is not None or len(every) > 1):
+        chosen = [(index, program) for index, program in every if program.name == request.name]
+        if not chosen:
+            raise _no_such_query(request, [program.name or "" for _, program in every])
+        every = chosen
+    _refuse_unknown_names(request, [program for _, program in every])
+    declares = compiled.language == "gq"
+    return [Step(request, index, program, len(every) == 1, declares) for index, program in every]
+
+
+def _no_such_query(request: Request, known: list[str]) -> LanguageError:
+    message = f"there is no query {request.name}" if request.name else "the text has several queries"
+    return LanguageError(message, at=request.place(), code="query_name", hint=f"name one of: {', '.join(known)}")
+
+
+def _refuse_unknown_names(request: Request, programs: list[Program]) -> None:
+    """A value that no statement of a script takes is a mistake; a single statement says so itself."""
+    if len(programs) > 1 and isinstance(request.params, Mapping):
+        every = tuple({p.name: p for program in programs for p in program.parameters}.values())
+        bind_parameters(every, request.params)
+
+
+# ---- rows -------------------------------------------------------------------------------------------------------
+
+
+def rows_of(program: Program, scene: Scene) -> Result:
+    """The rows of a read, streaming, under the names a client sees."""
+    reader = read(program.plan, scene)
+    names = [field.name for field in program.fields]
+    schema = pa.schema([f.with_name(name) for f, name in zip(reader.schema, names, strict=True)])
+    batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in reader)
+    return Result(pa.RecordBatchReader.from_batches(schema, batches))
+
+
+def labelled(returned: pa.Table | None, fields: Iterable[Field]) -> pa.RecordBatchReader:
+    """The rows of RETURNING under the names a client sees; none without RETURNING."""
+    return empty_reader() if returned is None else returned.rename_columns([f.name for f in fields]).to_reader()
+
+
+def empty_reader() -> pa.RecordBatchReader:
+    return pa.schema([]).empty_table().to_reader()
+
+
+def empty_result() -> Result:
+    return Result(empty_reader(), counts=Counts())

@@ -1,0 +1,141 @@
+"""Transaction: several statements, one commit. Reads inside see what was written inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.errors import ConflictError, ReadSetChanged
+from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, word_of
+from omnigraph_sql.bind.parameters import Given
+from omnigraph_sql.engine.values import Snapshot
+from omnigraph_sql.engine.world import World
+from omnigraph_sql.engine.write.staging import MutationStaging
+from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, begin, finish
+from omnigraph_sql.plan.mutations import Control
+from omnigraph_sql.result import Counts, Result
+from omnigraph_sql.run.contract import ContractKeeper
+from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.write import apply
+from omnigraph_sql.statements import Request, Step, empty_result, labelled, rows_of
+
+
+class Owner(Protocol):
+    """The session a transaction belongs to."""
+
+    world: World
+    keeper: ContractKeeper
+    branch: str
+    author: Author
+
+    def steps(self, request: Request) -> list[Step]: ...
+    def control(self, step: Step) -> Result: ...
+
+
+class Transaction:
+    """One MutationStaging on one base. Made by `Graph.transaction()`; not for several threads at once."""
+
+    def __init__(self, owner: Owner, name: str = "transaction") -> None:
+        self._owner, self._name = owner, name
+        self._done: list[Step] = []
+        self._open = True
+        self._txn, self._staging, self._kinds = self._begun()
+
+    def _begun(self) -> tuple[WriteTxn, MutationStaging, UnitKinds]:
+        owner = self._owner
+        txn = begin(owner.world, owner.keeper.contract(), owner.branch, owner.author)
+        return txn, MutationStaging(), UnitKinds(self._name)
+
+    @property
+    def is_open(self) -> bool:
+        return self._open
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state it began on; its own changes are not in it."""
+        return self._txn.base
+
+    def sql(self, text: str, params: Given = None) -> Result:
+        return self.run(Request(text, params, "sql"))
+
+    def gq(self, text: str, params: Given = None, *, name: str | None = None) -> Result:
+        return self.run(Request(text, params, "gq", name))
+
+    def run(self, request: Request) -> Result:
+        """Every statement of a text; the result is that of the last."""
+        self._refuse_closed()
+        result = empty_result()
+        for step in self._owner.steps(request):
+            result = self.step(step)
+        return result
+
+    def step(self, step: Step) -> Result:
+        """One statement. One that would mix the kinds is refused, and the transaction goes on without it."""
+        self._refuse_closed()
+        program = step.program
+        if isinstance(program.plan, Control):
+            return self._owner.control(step)
+        txn, staging = self._txn, self._staging
+        scene = Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, staging, step.values())
+        statement = program.bound.statement
+        if not kinds_of(statement):
+            staging.depend()
+            return rows_of(program, scene)
+        kinds = self._kinds.admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
+        nodes, edges = staging.affected_nodes, staging.affected_edges
+        with staging.statement():
+            returned = apply(program.plan, scene)
+        if returned is not None:
+            staging.depend()
+        self._kinds = kinds
+        self._done.append(step)
+        counts = Counts(staging.affected_nodes - nodes, staging.affected_edges - edges)
+        return Result(labelled(returned, program.fields), counts=counts)
+
+    def commit(self) -> Receipt:
+        """Publish everything at once. Blind inserts are prepared anew when the branch moved."""
+        self._refuse_closed()
+        try:
+            receipt = self._attempts(lambda: finish(self._owner.world, self._txn, self._staging, self._owner.author))
+        finally:
+            self._open = False
+        return receipt
+
+    def _attempts(self, attempt: Callable[[], Receipt]) -> Receipt:
+        for number in range(1, limits.PREPARE_ATTEMPTS_MAX + 1):
+            try:
+                return attempt()
+            except ReadSetChanged:
+                insists = self._owner.author.expected_head is not None
+                if self._staging.dependent or insists or number == limits.PREPARE_ATTEMPTS_MAX:
+                    raise
+                self._replay()
+        raise AssertionError("the last attempt returns or raises")
+
+    def _replay(self) -> None:
+        """The same statements on a fresh base, at the same instant."""
+        done, now = self._done, self._txn.now
+        self._done = []
+        self._txn, self._staging, self._kinds = self._begun()
+        self._txn = replace(self._txn, now=now)
+        for step in done:
+            fresh = next(s for s in self._owner.steps(step.request) if s.index == step.index)
+            self.step(fresh)
+
+    def rollback(self) -> None:
+        """Drop everything; never raises."""
+        self._open = False
+
+    def _refuse_closed(self) -> None:
+        if not self._open:
+            raise ConflictError("the transaction is over", code="transaction_closed", hint="begin a new one")
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._open and kind is None:
+            self.commit()
+        self.rollback()
