@@ -1,0 +1,87 @@
+"""`ogsql load`: rows from files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph_sql.cli.exit_codes import ExitCode
+from omnigraph_sql.cli.graphs import actor_option, address, branch_option, storage_option
+from omnigraph_sql.cli.progress import Meter
+from omnigraph_sql.cli.terminal import tell
+from omnigraph_sql.cli.texts import Unreadable
+
+if TYPE_CHECKING:
+    from omnigraph_sql.engine.load.report import LoadReport
+
+_EPILOG = """\b
+Examples:
+  ogsql load air.omni air.jsonl --mode append
+  ogsql load air.omni airports.csv --type Airport --mode merge --actor ana
+  ogsql load air.omni nodes.jsonl edges.jsonl --mode overwrite
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("graph")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--mode",
+    type=click.Choice(["append", "merge", "overwrite"]),
+    required=True,
+    help="append adds rows and refuses keys that exist; merge replaces or adds; overwrite replaces whole tables.",
+)
+@click.option("--type", "of", metavar="TYPE", help="The type of the rows; files other than .jsonl need it.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing about what was done.")
+@branch_option
+@actor_option
+@storage_option
+def load(
+    graph: str,
+    files: tuple[str, ...],
+    mode: str,
+    of: str | None,
+    quiet: bool,
+    branch: str,
+    actor: str | None,
+    storage: tuple[str, ...],
+) -> int:
+    """Load rows from files.
+
+    Every FILE is .jsonl, .csv or .parquet, and all of them are one commit: either everything is in the graph
+    afterwards, or nothing. A terminal sees how far it is, a pipe does not.
+    """
+    where = address(graph, branch, actor, storage)
+    _check_files(files)
+    with where.open(read_only=False) as opened, Meter(sys.stderr, quiet=quiet) as meter:
+        report = opened.load(list(files), type=of, mode=mode, progress=meter)
+        meter.clear()
+        if not quiet:
+            tell(told(report))
+    return ExitCode.OK
+
+
+def _check_files(files: tuple[str, ...]) -> None:
+    """Name what is missing before the graph is opened. Raises Unreadable."""
+    for path in files:
+        if not Path(path).exists():
+            raise Unreadable(f"there is no file '{path}'")
+        if Path(path).is_dir():
+            raise Unreadable(f"'{path}' is a directory; name the files in it")
+
+
+def told(report: LoadReport) -> str:
+    """What a load came to, in words."""
+    rows = [f"{table.table} {_counted(table.rows)}{_replaced(table.replaced)}" for table in report.tables]
+    return f"loaded {', '.join(rows) or 'nothing'}, commit {report.commit_id}"
+
+
+def _counted(rows: int) -> str:
+    return f"{rows} row{'' if rows == 1 else 's'}"
+
+
+def _replaced(rows: int) -> str:
+    return f" in place of {rows}" if rows else ""

@@ -1,0 +1,86 @@
+"""Texts the user names: files, standard input and arguments."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph_sql.base.errors import Location, ParseError
+
+if TYPE_CHECKING:
+    from omnigraph_sql.base.catalog import Catalog
+
+STDIN = "-"
+
+
+class Unreadable(click.ClickException):
+    """A file the user named that cannot be read: the command was called wrongly."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file, or of standard input for `-`. Raises Unreadable."""
+    if path == STDIN:
+        return sys.stdin.buffer.read() if sys.stdin is not None else b""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise Unreadable(f"there is no file '{path}'") from None
+    except IsADirectoryError:
+        raise Unreadable(f"'{path}' is a directory; name a file in it") from None
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or str(failure)
+        raise Unreadable(f"'{path}' cannot be read: {reason.lower()}") from None
+
+
+def shown_name(path: str) -> str:
+    """What messages call the text read from `path`."""
+    return "<stdin>" if path == STDIN else path
+
+
+def decoded(data: bytes, name: str) -> str:
+    """UTF-8 as text, without the mark some editors put in front. Raises ParseError at the first byte that is not."""
+    body = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as failure:
+        raise ParseError(
+            f"the text is not UTF-8: no character begins with the byte 0x{body[failure.start]:02x} here",
+            at=_place(body, failure.start, name),
+            hint="save the text as UTF-8",
+        ) from None
+
+
+def _place(data: bytes, at: int, name: str) -> Location:
+    before = data[:at].decode("utf-8")
+    rest = data[at:].partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    first = before.rpartition("\n")[2]
+    start = len(before)
+    return Location(name, before.count("\n") + 1, len(first) + 1, start, start + 1, at, at + 1, first + rest)
+
+
+def read_text(path: str) -> str:
+    """Raises Unreadable, or ParseError when the content is not UTF-8."""
+    return decoded(read_bytes(path), shown_name(path))
+
+
+def argument_text(text: str) -> str:
+    """A text given as an argument; the bytes of the command line must have been UTF-8 too."""
+    return decoded(text.encode("utf-8", "surrogateescape"), "<argument>")
+
+
+def read_schema(path: str) -> Catalog:
+    """The catalog a `.pg` file declares. Raises Unreadable, or LanguageError with the place of the fault."""
+    text = read_text(path)
+    from omnigraph_sql.bind.schema import compile_schema
+
+    return compile_schema(text, name=shown_name(path)).catalog
