@@ -1,0 +1,1 @@
+"""Upkeep: what keeps a graph fast without changing what it holds."""
