@@ -51,7 +51,7 @@ crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, ma
 	OMNI_CRASH=full $(PY) -m pytest tests/crash tests/faults tests/processes tests/engine/wp -n $(WORKERS) -q -rP --timeout=0
 
 fuzz: $(TEST_STAMP)  ## the parsers against FUZZ_INPUTS generated texts
-	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0
+	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0 -n $(WORKERS)
 
 docs: $(TEST_STAMP)  ## compile every statement the documentation shows, check every link
 	$(PY) -m pytest tests/docs -q

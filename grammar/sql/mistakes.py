@@ -58,6 +58,22 @@ _BEHIND: Final = {
 """What goes on behind words that sqlglot would rather take for names, and how the whole is written."""
 
 
+_LAST: Final = re.compile(r"\w+$|[^\w\s]+$")
+_CONDITION, _TABLE, _COLUMN, _VALUE = ("a condition",), ("a table",), ("a column",), ("a value",)
+_AT_THE_END: Final = {
+    **dict.fromkeys(("WHERE", "ON", "HAVING", "AND", "OR", "NOT", "WHEN", "QUALIFY"), _CONDITION),
+    **dict.fromkeys(("FROM", "JOIN", "INTO", "UPDATE"), _TABLE),
+    **dict.fromkeys(("BY", "RETURNING"), _COLUMN),
+    **dict.fromkeys(("THEN", "ELSE", "LIMIT", "OFFSET", "LIKE", "ILIKE", "BETWEEN", "VALUES", "IN"), _VALUE),
+    **dict.fromkeys(("=", "<", ">", "<=", ">=", "<>", "!=", "+", "-", "*", "/", "||", "=>"), _VALUE),
+    "SET": ("column = value",),
+    "UNION": ("a query",),
+    "EXCEPT": ("a query",),
+    "INTERSECT": ("a query",),
+}
+"""What a text that breaks off behind this goes on with."""
+
+
 def shortened(text: str) -> str:
     """A piece of text in quotes, as errors show it."""
     return f"'{text if len(text) <= 40 else text[:37] + '...'}'"
@@ -160,12 +176,18 @@ def _too_early(source: Source, description: str, span: Span) -> ParseError:
         return ParseError(
             "WITH stands in front of SELECT, INSERT, UPDATE, DELETE or MERGE", at=source.locate(span), hint=hint
         )
-    expected = _expected(description)
+    expected = _expected(description) or _wanted_behind(source.text[: span.start])
     if expected:
         message = f"expected {' or '.join(expected)}, found the end of the statement"
     else:
         message = "the statement ends too early"
     return ParseError(message, at=source.locate(span), expected=expected)
+
+
+def _wanted_behind(text: str) -> tuple[str, ...]:
+    """What has to follow the last word or sign of a text that cannot end there."""
+    found = _LAST.search(text)
+    return _AT_THE_END.get(found.group().upper(), ()) if found is not None else ()
 
 
 def _behind(

@@ -22,7 +22,10 @@ _NOTHING_MORE: Final = frozenset({
     T.OFFSET,
 })
 _CLAUSES: Final = frozenset({T.FROM, T.WHERE, T.GROUP_BY, T.HAVING, T.ORDER_BY, T.LIMIT, T.UNION, T.JOIN})
-_LOOKED_AT: Final = frozenset({*_INFIX, *_NOTHING_MORE, *_CLAUSES, T.COMMA, T.STRING})
+_NAME_FOLLOWS: Final = frozenset({
+    T.FROM, T.JOIN, T.INTO, T.UPDATE, T.USING, T.COMMA, T.L_PAREN, T.SELECT, T.WHERE, T.ON,
+})
+_LOOKED_AT: Final = frozenset({*_INFIX, *_NOTHING_MORE, *_CLAUSES, T.COMMA, T.STRING, T.DOT})
 # fmt: on
 
 
@@ -41,6 +44,10 @@ def refuse_bad_neighbours(source: Source, tokens: list[Token]) -> None:
 
 def _look(source: Source, tokens: list[Token], at: int, before: Token, token: Token) -> None:
     kind, first = token.token_type, before.token_type
+    if kind is T.DOT:
+        if first in _NAME_FOLLOWS and not _is_name(tokens, at - 1):
+            raise ParseError("a name is missing in front of the dot", at=source.locate(span_of_token(token)))
+        return
     if first is T.DOT:
         if kind in _CLAUSES and token.start > before.end + 1:
             raise ParseError("a name is missing after the dot", at=source.locate(span_of_token(before)))

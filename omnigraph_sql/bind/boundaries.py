@@ -175,7 +175,8 @@ def _mixture(name: str, builds: Part, tears: Part, at: Location) -> BoundaryViol
     if builds == tears:
         message = f"D₂: {name}: {builds} both writes rows (constructive) and deletes rows (destructive)"
     else:
-        pair = f"{builds} is constructive, {tears} is destructive"
+        said = sorted(((builds.number, f"{builds} is constructive"), (tears.number, f"{tears} is destructive")))
+        pair = ", ".join(text for _, text in said)
         message = f"D₂: {name} mixes inserts or updates with deletes: {pair}"
     return BoundaryViolation(message, at=at, code=CODE, hint=HINT)
 

@@ -94,8 +94,9 @@ def statements(
     where = address(graph, branch, actor, storage)
     values = parameters(given)
     show = (lambda _: None) if quiet else tell
-    reading = where.open(read_only=True)
+    # Read before anything is opened: the engine's threads could take an interrupt that this one waits for.
     texts = _texts(commands, files)
+    reading = where.open(read_only=True)
     programs, complete = _programs(texts, reading.catalog)
     if complete:
         _refuse_unused(programs, values)

@@ -122,8 +122,14 @@ _WORDS_LOOKED_AT: Final = 4
 
 
 def language_of(text: str) -> Language:
-    """The language a text is meant to be in, told by its first words; comments of both languages are skipped."""
-    match _first_words(text):
+    """The language a text is meant to be in, told by its first words; comments of both languages are skipped.
+
+    Both languages have inserts, updates and deletes; `.gq` writes those words in lower case only.
+    """
+    words = _first_words(text)
+    if words and words[0] in ("INSERT", "UPDATE", "DELETE"):
+        return "sql"
+    match [word.casefold() for word in words]:
         case ["query" | "match", *_]:
             return "gq"
         case ["insert", "into" | "or" | "overwrite", *_]:
@@ -146,6 +152,6 @@ def _first_words(text: str) -> list[str]:
         found = _WORD.match(text, skipped.end() if skipped is not None else at)
         if found is None:
             break
-        words.append(found.group().casefold())
+        words.append(found.group())
         at = found.end()
     return words

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
 
-from omnigraph_sql.base.catalog import EdgeType
+from omnigraph_sql.base.catalog import Cardinality, EdgeType, Property
+from omnigraph_sql.base.commands import Command
 from omnigraph_sql.base.deep import with_room
 from omnigraph_sql.base.expr import Column, Expr, conjuncts, walk
 from omnigraph_sql.base.expr_text import sort_text, text
-from omnigraph_sql.base.names import PointKind
+from omnigraph_sql.base.names import BranchName, PointKind
 from omnigraph_sql.base.travel import ReadPoint
+from omnigraph_sql.base.types import type_text
 from omnigraph_sql.bind.bound import ONE_HOP, Assign, MergeArm, Walk
 from omnigraph_sql.plan.mutations import Control, Delete, Insert, Merge, Unit, Update, Upsert
 from omnigraph_sql.plan.node import SUBQUERIES
@@ -226,6 +230,40 @@ def _arm(arm: MergeArm) -> str:
     return f"when {arm.when}{condition} then {arm.do}{values}"
 
 
+def _facts(command: Command) -> str:
+    """The fields of a command that say something, by name."""
+    said = ((f.name, _fact(getattr(command, f.name))) for f in fields(command))
+    shown = ", ".join(f"{name} {text}" for name, text in said if text)
+    return f"  {shown}" if shown else ""
+
+
+def _fact(value: object) -> str:
+    match value:
+        case None | False | () | "":
+            return ""
+        case True:
+            return "yes"
+        case Expr():
+            return text(value)
+        case BranchName(name):
+            return name
+        case ReadPoint():
+            return _at(value).strip().removeprefix("at ")
+        case Property(name=name, type=of, nullable=nullable):
+            return f"{name}: {type_text(of)}{'?' if nullable else ''}"
+        case Cardinality(minimum=low, maximum=high):
+            return f"{low}..{'' if high is None else high}"
+        case tuple():
+            return f"({', '.join(_fact(item) or 'none' for item in value)})"
+        case str() | int() | float() | Decimal():
+            return " ".join(str(value).split())
+        case _ if is_dataclass(value):
+            inner = (_fact(getattr(value, f.name)) for f in fields(value))
+            return f"{type(value).__name__}({', '.join(part for part in inner if part)})"
+        case _:
+            return str(value)
+
+
 def _cascade(edges: tuple[EdgeType, ...]) -> str:
     return f"  cascade {', '.join(e.name for e in edges)}" if edges else ""
 
@@ -247,5 +285,5 @@ def _change(plan: Insert | Upsert | Update | Delete | Merge | Unit | Control) ->
         case Unit(name=name):
             return f"Unit {name}"
         case Control(command=command):
-            return f"Control {type(command).__name__}"
+            return f"Control {type(command).__name__}{_facts(command)}"
     return shown + (f"  returning {_items(plan.returning)}" if plan.returning else "")

@@ -158,7 +158,7 @@ def test_an_interrupted_statement_changes_nothing_and_the_graph_stays_usable(
     command = [sys.executable, "-c", INTERRUPTIBLE, air, "-f", "slow.sql"]
     os.mkfifo(folder / "slow.sql")
     child = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with child, (folder / "slow.sql").open("w") as script:  # opens when the graph is open and the script is awaited
+    with child, (folder / "slow.sql").open("w") as script:  # opens when the script is awaited
         script.write("DELETE FROM Route")
         script.flush()
         child.send_signal(signal.SIGINT)  # the other end stays open: nothing else would end the child

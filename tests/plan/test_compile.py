@@ -29,6 +29,8 @@ from tests.fuzz.corpus import corpus_texts
         ("insert Airport\n{", "gq"),
         ("update Airport set { city: 1 } where code = 1", "gq"),
         ("delete Airport where code = 1", "gq"),
+        ("DELETE Airport WHERE code = 1", "sql"),
+        ("INSERT Airport { code: 1 }", "sql"),
         ("INSERT INTO Airport (code) VALUES ('x')", "sql"),
         ("INSERT OR REPLACE INTO Airport VALUES ('x')", "sql"),
         ("insert into match { }", "sql"),

@@ -78,3 +78,31 @@ def test_a_value_of_two_lines_stays_on_its_line() -> None:
         "Project a.code as c",
         "  Scan Airport as a  where a.city = 'two\\nlines'  columns code",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SHOW TABLES", "Control Show  what tables"),
+        ("BEGIN", "Control Begin"),
+        ("SET actor = 'ana'", "Control SetOption  name actor, value 'ana'"),
+        ('CREATE BRANCH "review/x" FROM main', "Control CreateBranch  name review/x, start branch main"),
+        (
+            "CREATE NODE TABLE P (name TEXT PRIMARY KEY, age INT CHECK (age BETWEEN 0 AND 150))",
+            "Control CreateNodeType  name P, properties (name: String, age: I32?), "
+            "constraints (Key((name)), Range(age, 0, 150))",
+        ),
+        (
+            "CREATE EDGE TABLE Knows (FROM Carrier TO Carrier, CARDINALITY 0..1, since DATE)",
+            "Control CreateEdgeType  name Knows, source Carrier, target Carrier, cardinality 0..1, "
+            "properties (since: Date?)",
+        ),
+        (
+            "ALTER TABLE Airport ADD COLUMN pop BIGINT",
+            "Control AlterType  kind node, name Airport, changes (AddProperty(pop: I64?))",
+        ),
+        ("DROP TABLE Route", "Control DropType  kind edge, name Route"),
+    ],
+)
+def test_a_command_shows_what_it_is_about(text: str, shown: str) -> None:
+    assert explain(plan_of(text)) == shown
