@@ -72,6 +72,11 @@ class GraphCommit:
     created_at: datetime
     version: int
 
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The commit before it and, of a merge, the one that was merged in."""
+        return tuple(one for one in (self.parent, self.merged_parent) if one is not None)
+
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -18,12 +18,13 @@ from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
 from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
+from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.recovery.heal import Recovered, recover
 from omnigraph_sql.engine.recovery.sidecar import is_sidecar
 from omnigraph_sql.engine.recovery.torn import clear_torn_branch
 from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
-from omnigraph_sql.engine.values import MAIN, GraphCommit
+from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
 from omnigraph_sql.engine.world import Seams, World
 from omnigraph_sql.engine.write.txn import Author
 from omnigraph_sql.plan.compile import Compiled, compile_any
@@ -31,6 +32,7 @@ from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
+from omnigraph_sql.statements import steps_of
 
 Uri = str | os.PathLike[str]
 _SCHEMA_SUFFIX: Final = ".pg"
@@ -103,11 +105,20 @@ class Graph:
     """An open graph on one branch."""
 
     def __init__(
-        self, world: World, keeper: ContractKeeper, branch: str, author: Author, *, read_only: bool, plans: PlanCache
+        self,
+        world: World,
+        keeper: ContractKeeper,
+        branch: str,
+        author: Author,
+        *,
+        read_only: bool,
+        plans: PlanCache,
+        pinned: Snapshot | None = None,
     ) -> None:
         self._world, self._keeper, self._plans = world, keeper, plans
-        self._branch, self._author, self._read_only = branch, author, read_only
-        self._session = Session(world, keeper, branch, author, read_only=read_only, plans=plans)
+        self._branch, self._author, self._read_only = branch, author, read_only or pinned is not None
+        self._pinned = pinned
+        self._session = Session(world, keeper, branch, author, read_only=read_only, plans=plans, pinned=pinned)
         self._closed = False
 
     # ---- facts ------------------------------------------------------------------------------------------------
@@ -136,8 +147,8 @@ class Graph:
 
     @property
     def head(self) -> str:
-        """Id of the newest commit on the branch."""
-        return self._open()._world.manifest.current(self._branch).snapshot.head
+        """Id of the newest commit on the branch; of a past state, the commit that made it."""
+        return self._open()._session.snapshot().head
 
     @property
     def in_transaction(self) -> bool:
@@ -191,19 +202,38 @@ class Graph:
         self._open()
         return compile_any(text, self._keeper.ir.catalog)
 
-    def explain(self, text: str) -> str:
-        """The logical plan of a text, one line per step."""
-        return "\n\n".join(explain(program.plan) for program in self.compile(text).programs)
+    def explain(self, text: str, params: Given = None) -> str:
+        """The logical plan of a text, one line per step. Values, if given, are checked against its parameters."""
+        compiled = self.compile(text)
+        if params is not None:
+            request = Request(text, params)
+            for step in steps_of(compiled, request):
+                step.values()
+        return "\n\n".join(explain(program.plan) for program in compiled.programs)
 
     def _session_for(self, expected_head: str | None) -> Session:
         self._open()
         if expected_head is None:
             return self._session
+        if self.in_transaction:
+            raise ConflictError(
+                "a statement inside a transaction cannot expect a head of its own",
+                code="transaction_open",
+                hint="hand expected_head to transaction()",
+            )
         return self._fresh_session(replace(self._author, expected_head=expected_head))
 
     def _fresh_session(self, author: Author) -> Session:
         self._open()
-        return Session(self._world, self._keeper, self._branch, author, read_only=self._read_only, plans=self._plans)
+        return Session(
+            self._world,
+            self._keeper,
+            self._branch,
+            author,
+            read_only=self._read_only,
+            plans=self._plans,
+            pinned=self._pinned,
+        )
 
     # ---- branches and history ---------------------------------------------------------------------------------
 
@@ -220,7 +250,7 @@ class Graph:
 
     def create_branch(self, name: str, *, from_: str = MAIN) -> Branch:
         """A new branch at the head of another one. Copies no rows."""
-        self._session.refuse_read_only()
+        self._open()._session.refuse_read_only()
         try:
             wanted = BranchName.parse(name).text
         except ValueError as error:
@@ -245,12 +275,23 @@ class Graph:
         self._world.manifest.current(branch)
         return Graph(self._world, self._keeper, branch, self._author, read_only=self._read_only, plans=self._plans)
 
-    def commits(self, *, branch: str | None = None, limit: int | None = None) -> list[GraphCommit]:
+    def at(self, point: str | int | datetime) -> Graph:
+        """The graph as it was, for reading: at a commit's id, a version number, or an instant with its time zone.
+
+        Raises StorageError (not_found) when there was no such state.
+        """
+        self._open()
+        pinned = state_at(self._world.manifest, self._branch, point)
+        return Graph(
+            self._world, self._keeper, pinned.branch, self._author, read_only=True, plans=self._plans, pinned=pinned
+        )
+
+    def commits(self, branch: str | None = None, limit: int | None = None) -> list[GraphCommit]:
         """Commits that led to the branch's head, newest first."""
         self._open()
         found = {commit.id: commit for commit in self._world.manifest.commits(branch or self._branch)}
         chain: list[GraphCommit] = []
-        at: str | None = self._world.manifest.current(branch or self._branch).snapshot.head
+        at: str | None = self.head if branch is None else self._world.manifest.current(branch).snapshot.head
         while at is not None and at in found and (limit is None or len(chain) < limit):
             chain.append(found[at])
             at = found[at].parent
@@ -269,13 +310,13 @@ class Graph:
 
     def recover(self) -> list[Recovered]:
         """Finish or undo what dead writers left; opening for writing does the same."""
-        self._session.refuse_read_only()
+        self._open()._session.refuse_read_only()
         return recover(self._world)
 
     def stats(self) -> dict[str, Any]:
         """What the graph holds, in numbers."""
         self._open()
-        snapshot = self._world.manifest.current(self._branch).snapshot
+        snapshot = self._session.snapshot()
         return {
             "uri": self.uri,
             "branch": self._branch,
@@ -287,7 +328,8 @@ class Graph:
         }
 
     def close(self) -> None:
-        """Give everything back; every later call is refused."""
+        """Give everything back, and roll back what BEGIN opened; every later call is refused."""
+        self._session.close()
         self._closed = True
 
     def _open(self) -> Graph:
@@ -296,7 +338,7 @@ class Graph:
         return self
 
     def __enter__(self) -> Graph:
-        return self
+        return self._open()
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from omnigraph_sql.engine.write.txn import Receipt
@@ -29,14 +30,21 @@ class Counts:
 
 
 class Result:
-    """Rows, read once from front to back; or the receipt of a mutation. Not for several threads at once."""
+    """Rows, read once from front to back; or the receipt of a mutation. Not for several threads at once.
+
+    Fetching and iterating go through the rows once and keep none. `arrow()`, and whatever shows the rows, leaves them
+    to be fetched.
+    """
 
     def __init__(
         self, reader: pa.RecordBatchReader, *, counts: Counts | None = None, receipt: Receipt | None = None
     ) -> None:
         self._reader = reader
         self._schema: pa.Schema = reader.schema
-        self._rows: Iterator[tuple[Any, ...]] | None = None
+        self._rows = self._fetching()
+        self._waiting: Iterator[pa.RecordBatch] = iter(reader)
+        self._batch: pa.RecordBatch | None = None
+        self._fetched = 0
         self._table: pa.Table | None = None
         self._counts = counts
         self._receipt = receipt
@@ -75,22 +83,40 @@ class Result:
     # ---- rows -------------------------------------------------------------------------------------------------
 
     def batches(self) -> pa.RecordBatchReader:
-        """A streaming reader of what is left."""
-        return self._table.to_reader() if self._table is not None else self._reader
+        """A streaming reader of what was not fetched; of everything in `arrow()` once that was asked for."""
+        if self._table is not None:
+            return self._table.to_reader()
+        begun = self._begun()
+        return type(self._reader).from_batches(self._schema, chain(begun, self._reader)) if begun else self._reader
 
     def arrow(self) -> pa.Table:
-        """Everything as one table; can be asked for again."""
+        """What was not fetched before the first call, as one table; can be asked for again."""
         if self._table is None:
-            self._table = self._reader.read_all()
+            later = self._reader.read_all()
+            begun = self._begun()
+            self._waiting = iter(later.to_batches())
+            self._table = type(later).from_batches([*begun, *later.to_batches()], self._schema) if begun else later
         return self._table
+
+    def _begun(self) -> list[pa.RecordBatch]:
+        """The rows of the batch at hand that were not fetched."""
+        if self._batch is None or self._fetched == self._batch.num_rows:
+            return []
+        return [self._batch.slice(self._fetched)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.batches().__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        if self._rows is None:
-            self._rows = _tuples(self.batches())
         return self._rows
+
+    def _fetching(self) -> Iterator[tuple[Any, ...]]:
+        while (batch := next(self._waiting, None)) is not None:
+            self._batch, self._fetched = batch, 0
+            for row in _tuples(batch):
+                self._fetched += 1
+                yield row
+        self._batch = None
 
     def fetchone(self) -> tuple[Any, ...] | None:
         return next(iter(self), None)
@@ -104,7 +130,7 @@ class Result:
 
     def dicts(self) -> list[dict[str, Any]]:
         """Rows by column name; of columns with one name the last one counts."""
-        return [dict(zip(self.columns, row, strict=True)) for row in _tuples(self.arrow().to_reader())]
+        return [dict(zip(self.columns, row, strict=True)) for row in _every(self.arrow())]
 
     def df(self) -> Any:
         """A pandas DataFrame; pandas must be installed."""
@@ -120,34 +146,41 @@ class Result:
 
     def __repr__(self) -> str:
         if self._counts is not None and not self.columns:
-            commit = f", commit {self.commit_id}" if self.commit_id else ""
-            nodes, edges = _counted(self.affected_nodes, "node"), _counted(self.affected_edges, "edge")
-            return f"{nodes} and {edges} changed{commit}"
+            return self._changed()
         head, more = self._head()
-        widths = [max(len(cell) for cell in column) for column in zip(self.columns, *head, strict=True)]
-        every = (self.columns, *head)
+        every = (tuple(map(_cell, self.columns)), *head)
+        widths = [max(len(cell) for cell in column) for column in zip(*every, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in every]
         lines.insert(1, "  ".join("-" * w for w in widths))
-        return "\n".join([*lines, *([f"… {more} more rows"] if more else [])])
+        return "\n".join([*lines, *([f"… {_counted(more, 'more row')}"] if more else [])])
 
     def _repr_html_(self) -> str:
+        if self._counts is not None and not self.columns:
+            return f"<p>{escape(self._changed())}</p>"
         head, more = self._head()
-        names = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        names = "".join(f"<th>{escape(_cell(name))}</th>" for name in self.columns)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in head)
-        rest = f"<p>… {more} more rows</p>" if more else ""
+        rest = f"<p>… {_counted(more, 'more row')}</p>" if more else ""
         return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>{rest}"
+
+    def _changed(self) -> str:
+        commit = f", commit {self.commit_id}" if self.commit_id else ""
+        nodes, edges = _counted(self.affected_nodes, "node"), _counted(self.affected_edges, "edge")
+        return f"{nodes} and {edges} changed{commit}"
 
     def _head(self) -> tuple[list[tuple[str, ...]], int]:
         table = self.arrow()
-        rows = [tuple(map(_cell, row)) for row in _tuples(table.slice(0, _SHOWN_ROWS).to_reader())]
+        rows = [tuple(map(_cell, row)) for row in _every(table.slice(0, _SHOWN_ROWS))]
         return rows, max(0, table.num_rows - _SHOWN_ROWS)
 
 
-def _tuples(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
-    for batch in reader:
-        columns = [column.to_pylist() for column in batch.columns]
-        if columns:
-            yield from zip(*columns, strict=True)
+def _every(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    return chain.from_iterable(map(_tuples, table.to_batches()))
+
+
+def _tuples(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    columns = [column.to_pylist() for column in batch.columns]
+    return zip(*columns, strict=True)
 
 
 def _counted(number: int, word: str) -> str:
@@ -155,5 +188,6 @@ def _counted(number: int, word: str) -> str:
 
 
 def _cell(value: object) -> str:
-    text = "NULL" if value is None else " ".join(str(value).split())
+    """One line, as wide as it is; what would move the cursor is a space. Indentation stays, plans have it."""
+    text = "NULL" if value is None else "".join(c if c.isprintable() else " " for c in str(value))
     return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"

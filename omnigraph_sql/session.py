@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
-from omnigraph_sql.base.commands import Begin, Commit, Explain, Rollback
+from omnigraph_sql.base.commands import Begin, Commit, Describe, Explain, Rollback, Show, Summarize
 from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, LanguageError, NotSupported
-from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, word_of
+from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
@@ -15,6 +17,7 @@ from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
+from omnigraph_sql.run.control import answer
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.write import apply
 from omnigraph_sql.statements import (
@@ -44,9 +47,11 @@ class Session:
         *,
         read_only: bool = False,
         plans: PlanCache | None = None,
+        pinned: Snapshot | None = None,
     ) -> None:
         self.world, self.keeper, self.branch, self.author = world, keeper, branch, author
-        self.read_only = read_only
+        self.read_only = read_only or pinned is not None
+        self._pinned = pinned
         self._plans = plans or PlanCache()
         self._transaction: Transaction | None = None
 
@@ -57,8 +62,8 @@ class Session:
         return found if found is not None and found.is_open else None
 
     def snapshot(self) -> Snapshot:
-        """What a read sees now."""
-        return self.world.manifest.current(self.branch).snapshot
+        """What a read sees now; a session on a past state sees that, always."""
+        return self._pinned or self.world.manifest.current(self.branch).snapshot
 
     def steps(self, request: Request) -> list[Step]:
         return steps(request, self._plans, self.keeper.ir)
@@ -77,13 +82,30 @@ class Session:
     def run(self, request: Request) -> Result:
         """Run a text: reads give rows; mutations of one text commit as one, unless it says BEGIN and COMMIT itself."""
         every = self._compiled(request)
-        changes = any(kinds_of(step.program.bound.statement) for step in every)
+        self._refuse_misplaced(every)
+        changes = any(mutates(step.program.bound.statement) for step in every)
         if self.transaction is None and changes and len(every) > 1 and not any(_delimits(step) for step in every):
             return self._unit(every)
         result = empty_result()
         for step in every:
             result = self._one(step)
         return result
+
+    def _refuse_misplaced(self, every: list[Step]) -> None:
+        """Before anything runs: a text whose BEGIN and COMMIT do not fit must not be half carried out."""
+        inside = self.transaction is not None
+        for step in every:
+            match step.program.plan:
+                case Control(command=Begin()) if inside:
+                    raise _misplaced(step, "BEGIN inside a transaction")
+                case Control(command=Begin()):
+                    inside = True
+                case Control(command=Commit() | Rollback() as command) if not inside:
+                    raise _misplaced(step, type(command).__name__.upper())
+                case Control(command=Commit() | Rollback()):
+                    inside = False
+                case _:
+                    pass
 
     def _compiled(self, request: Request) -> list[Step]:
         """The statements, against the schema that is stored now.
@@ -97,7 +119,7 @@ class Session:
             if self.transaction is not None or not self.keeper.renew():
                 raise
             return self.steps(request)
-        reads = not any(kinds_of(step.program.bound.statement) for step in every)
+        reads = not any(mutates(step.program.bound.statement) for step in every)
         if reads and self.transaction is None and self.keeper.renew():
             every = self.steps(request)
         return every
@@ -107,20 +129,24 @@ class Session:
             return self.control(step)
         if self.transaction is not None:
             return self.transaction.step(step)
-        return self._write(step) if kinds_of(step.program.bound.statement) else self._read(step)
+        return self._write(step) if mutates(step.program.bound.statement) else self._read(step)
 
     def _unit(self, every: list[Step]) -> Result:
         with self.begin("script") as unit:
             result = empty_result()
             for step in every:
                 result = unit.step(step)
+            # Rows that fail while they are read must fail before the commit.
+            rows = result.arrow()
             receipt = unit.commit()
-        return _receipt_result(result.batches(), receipt)
+        return _receipt_result(rows.to_reader(), receipt)
+
+    def _scene(self, step: Step) -> Scene:
+        now = self.world.seams.clock.now()
+        return Scene(self.world, self.snapshot(), self.keeper.ir.catalog, now, None, step.values())
 
     def _read(self, step: Step) -> Result:
-        now = self.world.seams.clock.now()
-        scene = Scene(self.world, self.snapshot(), self.keeper.ir.catalog, now, None, step.values())
-        return rows_of(step.program, scene)
+        return rows_of(step.program, self._scene(step))
 
     def _write(self, step: Step) -> Result:
         """One mutation in a commit of its own, prepared anew on a moved branch where that means the same."""
@@ -140,15 +166,14 @@ class Session:
 
     # ---- control ----------------------------------------------------------------------------------------------
 
-    def control(self, step: Step) -> Result:
-        """A command. Those that later versions carry out are refused by name."""
+    def control(self, step: Step, inside: Transaction | None = None) -> Result:
+        """A command, perhaps of an open transaction. Those that later versions carry out are refused by name."""
         plan = step.program.plan
+        inside = inside or self.transaction
         if not isinstance(plan, Control):
             raise InternalError("only commands are controlled")
         match plan.command:
             case Begin():
-                if self.transaction is not None:
-                    raise _misplaced(step, "BEGIN inside a transaction")
                 self._transaction = self.begin()
                 return empty_result()
             case Commit() | Rollback():
@@ -156,10 +181,24 @@ class Session:
             case Explain(analyze=False) if plan.input is not None:
                 lines = explain(plan.input).splitlines()
                 return Result(pa.table({"plan": pa.array(lines, pa.utf8())}).to_reader())
+            case Show() | Describe() | Summarize():
+                return self._answered(step, plan, inside)
             case _:
-                word = type(plan.command).__name__
+                # CreateBranch is called "create branch": close enough to what was written, and one rule for all.
+                word = re.sub(r"(?<!^)(?=[A-Z])", " ", type(plan.command).__name__).lower()
                 message = f"{word} is understood and not carried out yet"
                 raise NotSupported(message, at=step.request.place(), hint="the README says what works")
+
+    def close(self) -> None:
+        """Roll back what BEGIN opened."""
+        if self._transaction is not None:
+            self._transaction.rollback()
+
+    def _answered(self, step: Step, plan: Control, inside: Transaction | None) -> Result:
+        """The rows of SHOW, DESCRIBE or SUMMARIZE; inside a transaction with what is pending."""
+        scene = inside.shown(step) if inside is not None else self._scene(step)
+        rows = answer(plan.command, plan.input, scene)
+        return Result((rows if rows is not None else pa.table({})).to_reader())
 
     def _end(self, step: Step, *, commits: bool) -> Result:
         transaction, self._transaction = self.transaction, None
@@ -180,5 +219,6 @@ def _misplaced(step: Step, what: str) -> BoundaryViolation:
 
 
 def _delimits(step: Step) -> bool:
-    """BEGIN, COMMIT, ROLLBACK and other commands say themselves what commits together."""
-    return isinstance(step.program.plan, Control)
+    """BEGIN, COMMIT and ROLLBACK say themselves what commits together."""
+    plan = step.program.plan
+    return isinstance(plan, Control) and isinstance(plan.command, Begin | Commit | Rollback)

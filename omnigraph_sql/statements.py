@@ -114,6 +114,12 @@ def steps(request: Request, plans: PlanCache, schema: SchemaIR) -> list[Step]:
         if not chosen:
             raise _no_such_query(request, [program.name or "" for _, program in every])
         every = chosen
+    return steps_of(compiled, request, every)
+
+
+def steps_of(compiled: Compiled, request: Request, chosen: list[tuple[int, Program]] | None = None) -> list[Step]:
+    """Every statement of a text, or those that were chosen by their place, with the values that were given."""
+    every = list(enumerate(compiled.programs)) if chosen is None else chosen
     _refuse_unknown_names(request, [program for _, program in every])
     declares = compiled.language == "gq"
     return [Step(request, index, program, len(every) == 1, declares) for index, program in every]

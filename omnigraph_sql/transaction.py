@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import ConflictError, ReadSetChanged
-from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, word_of
+from omnigraph_sql.base.commands import Begin, Commit, Rollback
+from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, ReadSetChanged
+from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
@@ -31,7 +32,7 @@ class Owner(Protocol):
     author: Author
 
     def steps(self, request: Request) -> list[Step]: ...
-    def control(self, step: Step) -> Result: ...
+    def control(self, step: Step, inside: Transaction | None = None) -> Result: ...
 
 
 class Transaction:
@@ -76,11 +77,10 @@ class Transaction:
         self._refuse_closed()
         program = step.program
         if isinstance(program.plan, Control):
-            return self._owner.control(step)
-        txn, staging = self._txn, self._staging
-        scene = Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, staging, step.values())
+            return self._control(step, program.plan)
+        staging, scene = self._staging, self._scene(step)
         statement = program.bound.statement
-        if not kinds_of(statement):
+        if not mutates(statement):
             staging.depend()
             return rows_of(program, scene)
         kinds = self._kinds.admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
@@ -93,6 +93,22 @@ class Transaction:
         self._done.append(step)
         counts = Counts(staging.affected_nodes - nodes, staging.affected_edges - edges)
         return Result(labelled(returned, program.fields), counts=counts)
+
+    def _control(self, step: Step, plan: Control) -> Result:
+        if isinstance(plan.command, Begin | Commit | Rollback):
+            # The session's own BEGIN and COMMIT never come here; those of another would leave this one as it is.
+            message = f"{type(plan.command).__name__.upper()} has no place inside a {self._name}"
+            raise BoundaryViolation(message, at=step.request.place(), hint="commit() and rollback() end it")
+        return self._owner.control(step, self)
+
+    def shown(self, step: Step) -> Scene:
+        """What a command that shows rows is carried out against; what a client has seen ties the commit to its base."""
+        self._staging.depend()
+        return self._scene(step)
+
+    def _scene(self, step: Step) -> Scene:
+        txn = self._txn
+        return Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, step.values())
 
     def commit(self) -> Receipt:
         """Publish everything at once. Blind inserts are prepared anew when the branch moved."""

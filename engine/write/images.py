@@ -58,8 +58,11 @@ def fitted(values: pa.Array | pa.ChunkedArray, field: pa.Field, of: TableType) -
 def _vectors(values: pa.Array, of: pa.DataType) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), of)
-    items = pa.list_(pa.field("item", pa.float32()))
-    return values.cast(items).cast(of)
+    items = values.cast(pa.list_(pa.field("item", pa.float32())))
+    for length in pc.unique(pc.list_value_length(items)).to_pylist():
+        if length is not None and length != of.list_size:
+            raise pa.ArrowInvalid(f"a list of {length} does not fit")
+    return items.cast(of)
 
 
 def _reason(error: Exception) -> str:

@@ -79,9 +79,12 @@ class TableChanges:
         return frozenset(found for batch in self.batches for found in batch[ID].to_pylist())
 
     def shadow(self) -> frozenset[str]:
-        """Ids whose committed rows are not to be seen any more."""
+        """Ids whose committed rows are not to be seen any more.
+
+        An id that was to be inserted may turn out to exist, which the commit refuses; until then it has one row.
+        """
         touched = self.deleted.union(*(batch[ID].to_pylist() for batch in self.batches))
-        return touched - self.inserted
+        return touched - self.inserted if self.generated else touched
 
 
 def together(batches: tuple[pa.Table, ...]) -> pa.Table:

@@ -94,6 +94,11 @@ def kinds_of(statement: BoundStatement) -> frozenset[MutationKind]:
             assert_never(statement)
 
 
+def mutates(statement: BoundStatement) -> bool:
+    """Whether a statement is carried out as a mutation. A merge is one even when all its arms do nothing."""
+    return isinstance(statement, BoundMerge) or bool(kinds_of(statement))
+
+
 def _merge_kinds(merge: BoundMerge) -> frozenset[MutationKind]:
     kinds = NEITHER
     for arm in merge.arms:

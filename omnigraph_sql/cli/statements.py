@@ -168,10 +168,10 @@ class Kind(Enum):
 
 
 def _kind(program: Program) -> Kind:
-    from omnigraph_sql.bind.boundaries import kinds_of
+    from omnigraph_sql.bind.boundaries import mutates
     from omnigraph_sql.plan.mutations import Control
 
-    if kinds_of(program.bound.statement):
+    if mutates(program.bound.statement):
         return Kind.WRITE
     return Kind.CONTROL if isinstance(program.plan, Control) else Kind.READ
 

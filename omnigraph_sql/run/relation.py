@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,10 +17,12 @@ from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.base.errors import ExecutionError, InternalError
 from omnigraph_sql.base.names import PointKind
 from omnigraph_sql.base.travel import ReadPoint
+from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.store.scan import readable_batches, scan_with_pending
 from omnigraph_sql.engine.values import Snapshot, TableIdentity
 from omnigraph_sql.engine.write.staging import Mode, MutationStaging
 from omnigraph_sql.run.query_engine import ask, fresh_name, session, telling
+from omnigraph_sql.run.scalars import constant
 from omnigraph_sql.run.scene import Scene
 
 if TYPE_CHECKING:
@@ -95,7 +98,7 @@ class Build:
     steps: dict[str, _Step] = field(default_factory=dict)
     values: dict[str, pa.Scalar] = field(default_factory=dict)
     ctes: dict[str, Rel] = field(default_factory=dict)
-    tables: dict[tuple[TableIdentity, str], str] = field(default_factory=dict)
+    tables: dict[tuple[TableIdentity, str, int], str] = field(default_factory=dict)
     registered: list[str] = field(default_factory=list)
     numbers: int = 0
 
@@ -205,7 +208,7 @@ class Build:
     def stored(self, of: TableType, at: ReadPoint) -> str:
         """The registered name of a table at a point, with what is pending on it."""
         snapshot, staging = self._state(at)
-        key = (TableIdentity.of(of), snapshot.branch)
+        key = (TableIdentity.of(of), snapshot.branch, snapshot.manifest_version)
         found = self.tables.get(key)
         if found is None:
             name = fresh_name()
@@ -222,7 +225,11 @@ class Build:
             if at.branch.text == scene.snapshot.branch:
                 return scene.snapshot, scene.staging
             return scene.world.manifest.current(at.branch.text).snapshot, None
-        raise ExecutionError("reading a past version is not carried out yet", hint="read the head of a branch")
+        assert at.value is not None
+        point = constant(at.value, scene)
+        if not isinstance(point, int | str | datetime):
+            raise ExecutionError(f"{point!r} is no point in history", hint="use a version, a commit or an instant")
+        return state_at(scene.world.manifest, scene.snapshot.branch, point), None
 
     def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None) -> Any:
         pin = snapshot.pin(TableIdentity.of(of))

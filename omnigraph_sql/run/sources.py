@@ -13,11 +13,13 @@ from omnigraph_sql.base.expr import Expr
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.travel import ReadPoint
 from omnigraph_sql.base.types import DATE, I64, DataType, VectorType, arrow_type
+from omnigraph_sql.bind.sql_system_tables import SYSTEM_TABLES
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import cast, expr_text, predicate_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known, scalar
 from omnigraph_sql.run.subqueries import settled
+from omnigraph_sql.run.system_tables import system_rows
 
 
 def table_rows(
@@ -119,6 +121,9 @@ _SERIES: Final = ("generate_series", "range")
 def function_scan(plan: pn.FunctionScan, build: Build, domain: Domain | None) -> Rel:
     """Lists and series side by side as rows; the shorter lists are filled with null."""
     name, _, ordinality = plan.function.partition(" with ")
+    if name in SYSTEM_TABLES:
+        rows = system_rows(name, plan.fields, build.scene)
+        return build.given(rows.rename_columns(list(plan.schema.order)), plan.schema.order)
     if name != "unnest" and name not in _SERIES:
         raise ExecutionError(f"{name} is not carried out yet in FROM")
     one = build.add("SELECT TRUE", (), ())

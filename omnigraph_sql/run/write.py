@@ -160,9 +160,9 @@ def _delete(plan: Delete, scene: Scene) -> pa.Table | None:
     delete_edges(plan.type, plan.cascade, ids, scene)
     if gone is None:
         return None
-    if found.num_rows == gone.num_rows:
-        return returned(plan.returning, plan.variable, aligned(gone, found[ID]), scene, carried(found, ()))
-    return returned(plan.returning, plan.variable, gone, scene)
+    # A row that USING meets several times goes once, and RETURNING shows its first meeting.
+    first = found.take(pc.index_in(ids, value_set=found[ID].combine_chunks()))
+    return returned(plan.returning, plan.variable, aligned(gone, first[ID]), scene, carried(first, ()))
 
 
 def delete_edges(node: TableType, cascade: tuple[EdgeType, ...], ids: pa.Array, scene: Scene) -> None:
@@ -207,7 +207,7 @@ def current_rows(of: TableType, ids: pa.Array, scene: Scene) -> pa.Table:
     if changes is not None:
         pending = last_by_id(pending.schema, changes.batches)
         pending = pending.filter(pc.is_in(pending[ID], value_set=ids))
-        hidden = pa.array(sorted(changes.shadow() | changes.inserted), pa.utf8())
+        hidden = pa.array(sorted(changes.shadow()), pa.utf8())
         wanted = ids.filter(pc.invert(pc.is_in(ids, value_set=hidden)))
     committed = scene.world.tables.rows(scene.world.tables.open(_pin(of, scene)), wanted)
     return pa.concat_tables([committed.cast(pending.schema), pending])

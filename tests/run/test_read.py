@@ -198,7 +198,6 @@ def test_a_table_that_cannot_be_read_is_a_storage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT code FROM Airport FOR VERSION AS OF 1",
         "SELECT code FROM Airport WHERE search(blurb, 'x')",
         "SELECT code FROM Airport ORDER BY bm25(blurb, 'x') LIMIT 1",
     ],

