@@ -1,0 +1,81 @@
+"""What planning a schema change promises about a graph that holds data."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from omnigraph_sql import graph as og
+from omnigraph_sql.bind.schema import compile_schema
+from omnigraph_sql.bind.schema_plan import plan_schema
+from omnigraph_sql.bind.schema_steps import DropMode, DropProperty, RenameProperty, RenameType
+from omnigraph_sql.engine.values import TableIdentity, table_path
+
+SCHEMA = "node Person { name: String @key  age: I32?  mail: String? } edge Knows: Person -> Person"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    made = og.init(tmp_path / "g.omni", schema=SCHEMA)
+    made.sql("INSERT INTO Person (name, age) VALUES ('Ana', 30), ('Bo', NULL)")
+    made.sql("INSERT INTO Knows (src, dst) VALUES ('Ana', 'Bo')")
+    return made
+
+
+def digest(folder: Path) -> dict[str, str]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "node Person { name: String @key  age: String?  mail: String? } edge Knows: Person -> Person",
+        "node Person { name: String @key  age: I32?  mail: String?  born: Date } edge Knows: Person -> Person",
+        "node Person { name: String  age: I32 @key  mail: String? } edge Knows: Person -> Person",
+    ],
+)
+def test_pg_06_an_unsupported_plan_changes_neither_the_manifest_nor_a_file(graph: og.Graph, after: str) -> None:
+    before, version = digest(Path(graph.uri)), graph.stats()["manifest_version"]
+    old = graph._keeper.ir
+    found = plan_schema(old, compile_schema(after, previous=old))
+    assert not found.supported
+    assert (digest(Path(graph.uri)), graph.stats()["manifest_version"]) == (before, version)
+
+
+def test_pg_07_a_pure_rename_leaves_path_version_and_rows_of_a_table(graph: og.Graph) -> None:
+    old = graph._keeper.ir
+    after = (
+        'node Human @rename_from("Person") { name: String @key  years: I32? @rename_from("age")  mail: String? } '
+        'edge Befriends: Human -> Human @rename_from("Knows")'
+    )
+    new = compile_schema(after, previous=old)
+    found = plan_schema(old, new)
+    assert found.supported
+    assert {type(step) for step in found.steps} == {RenameType, RenameProperty}
+    snapshot = graph._world.manifest.current("main").snapshot
+    for before, renamed in (("Person", "Human"), ("Knows", "Befriends")):
+        was = old.catalog.node(before) or old.catalog.edge(before)
+        now = new.catalog.node(renamed) or new.catalog.edge(renamed)
+        assert was is not None
+        assert now is not None
+        assert table_path(now) == table_path(was)
+        pin = snapshot.pin(TableIdentity.of(now))
+        assert pin is not None
+        assert pin.key.endswith(before)
+        assert graph._world.tables.open(pin).dataset.count_rows() == pin.row_count
+
+
+def test_pg_08_a_drop_keeps_old_versions_unless_data_may_be_lost(graph: og.Graph) -> None:
+    old = graph._keeper.ir
+    new = compile_schema("node Person { name: String @key  age: I32? } edge Knows: Person -> Person", previous=old)
+    (soft,) = plan_schema(old, new).steps
+    (hard,) = plan_schema(old, new, allow_data_loss=True).steps
+    assert isinstance(soft, DropProperty)
+    assert isinstance(hard, DropProperty)
+    assert (soft.mode, hard.mode) == (DropMode.SOFT, DropMode.HARD)
+    # What a soft drop leaves alone is what the past is read from.
+    past = graph.at(graph.commits()[-2].id)
+    assert past.sql("SELECT name, mail FROM Person ORDER BY name").fetchall() == [("Ana", None), ("Bo", None)]
