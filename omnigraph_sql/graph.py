@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, StorageError
+from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, RecoveryRequired, StorageError
 from omnigraph_sql.base.names import BranchName
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
@@ -19,7 +20,7 @@ from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
 from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
 from omnigraph_sql.engine.manifest.history import state_at
-from omnigraph_sql.engine.recovery.heal import Recovered, recover
+from omnigraph_sql.engine.recovery.heal import Recovered, heal, recover
 from omnigraph_sql.engine.recovery.sidecar import is_sidecar
 from omnigraph_sql.engine.recovery.torn import clear_torn_branch
 from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
@@ -300,8 +301,14 @@ class Graph:
     # ---- upkeep -----------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the stored schema again."""
+        """Look at the stored schema again and, open for writing, finish what a dead writer left.
+
+        What would have to be undone is left for `recover`, or for the next opening; reading works meanwhile.
+        """
         self._open()._keeper.refresh()
+        if not self._read_only:
+            with suppress(RecoveryRequired):
+                heal(self._world, self._branch)
 
     def ensure_indices(self) -> IndexReport:
         """Build the indexes that the schema wants and that are missing. Changes no row and no result of a read."""

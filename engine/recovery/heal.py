@@ -76,6 +76,17 @@ def recover(world: World) -> list[Recovered]:
     return done
 
 
+def heal(world: World, branch: str) -> list[Recovered]:
+    """Finish what can be finished on a branch without a restore; what needs one is left for a full recovery.
+
+    Takes the lease only when something is pending, so nobody waits for a writer without need.
+    """
+    if not any(intent.branch == branch for _, intent in pending(world)):
+        return []
+    with world.leases.hold(branch) as lease:
+        return resolve(world, lease, full=False)
+
+
 def resolve(world: World, lease: Lease, *, full: bool) -> list[Recovered]:
     """Resolve the intents of the leased branch, each against the state that the one before it left.
 
