@@ -6,6 +6,7 @@ import struct
 from typing import assert_never
 
 from omnigraph_sql.base.expr import NOW, Call, Column, Compare, Expr, Literal
+from omnigraph_sql.base.instants import parse_day, parse_instant
 from omnigraph_sql.base.types import (
     BLOB,
     BOOL,
@@ -31,7 +32,6 @@ from omnigraph_sql.base.types import (
     type_text,
 )
 from omnigraph_sql.bind.gq_scope import ANONYMOUS, Scope, Work, a
-from omnigraph_sql.bind.instants import parse_day, parse_instant
 from omnigraph_sql.grammar.ast import gq as ast
 from omnigraph_sql.grammar.source import Span
 

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, assert_never
 
 from omnigraph_sql.base.errors import DataError, ValueOutOfRange
 from omnigraph_sql.base.expr import NOW_PARAMETER, Param, Value
+from omnigraph_sql.base.instants import parse_day, parse_instant, utc
 from omnigraph_sql.base.types import (
     DATETIME,
     F32,
@@ -30,7 +31,6 @@ from omnigraph_sql.base.types import (
     is_integer,
     type_text,
 )
-from omnigraph_sql.bind.instants import parse_day, parse_instant, utc
 from omnigraph_sql.bind.suggest import closest
 
 _SAFE_INTEGER: Final = 2**53 - 1

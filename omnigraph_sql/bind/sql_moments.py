@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Final
 
 from omnigraph_sql.base.expr import Value
+from omnigraph_sql.base.instants import parse_day, parse_instant
 from omnigraph_sql.base.types import DATE, DATETIME, INTERVAL, TIME, DataType
-from omnigraph_sql.bind.instants import parse_day, parse_instant
 
 MOMENTS: Final = frozenset((DATE, DATETIME, TIME, INTERVAL))
 """The types whose values a string literal may spell."""

@@ -10,6 +10,7 @@ from sqlglot import exp
 from omnigraph_sql.base.catalog import SRC, EdgeType, Property, TableType
 from omnigraph_sql.base.errors import TypeMismatch
 from omnigraph_sql.base.expr import Cast, Expr, Literal, Negate, Value
+from omnigraph_sql.base.instants import parse_day
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.types import (
     BLOB,
@@ -34,8 +35,8 @@ from omnigraph_sql.base.types import (
     type_text,
 )
 from omnigraph_sql.bind.gq_values import single
-from omnigraph_sql.bind.instants import parse_day, parse_instant
 from omnigraph_sql.bind.sql_binder import SqlBinder
+from omnigraph_sql.bind.sql_moments import sql_instant
 from omnigraph_sql.bind.sql_targets import listed
 from omnigraph_sql.bind.suggest import closest
 from omnigraph_sql.grammar.source import Span
@@ -199,7 +200,7 @@ def _number(value: Value, given: DataType, of: ScalarType) -> int | float:
 def _moment(value: Value, given: DataType, of: ScalarType) -> date | datetime:
     try:
         if isinstance(value, str):
-            return parse_day(value) if of == DATE else _instant(value)
+            return parse_day(value) if of == DATE else sql_instant(value)
     except ValueError as broken:
         raise _Unfit(str(broken)) from None
     if isinstance(value, datetime) and of == DATETIME:
@@ -207,14 +208,6 @@ def _moment(value: Value, given: DataType, of: ScalarType) -> date | datetime:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value if of == DATE else datetime.combine(value, time(), UTC)
     raise _Unfit(f"{_shown(value)} is {_declared(given)}")
-
-
-def _instant(text: str) -> datetime:
-    """As SQL writes instants: without an offset they are UTC, without a clock they are midnight."""
-    if len(text) == len("2031-02-03"):
-        return datetime.combine(parse_day(text), time(), UTC)
-    zoned = text[-1:] in "Zz" or text[-6:-5] in ("+", "-")
-    return parse_instant(text if zoned else f"{text}Z")
 
 
 def _shown(value: Value) -> str:

@@ -15,10 +15,10 @@ from sqlglot import exp
 from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.base.errors import UnknownName
 from omnigraph_sql.base.expr import Cast, Expr, Literal, Param
+from omnigraph_sql.base.instants import parse_day, parse_instant, utc
 from omnigraph_sql.base.names import BranchName, PointKind
 from omnigraph_sql.base.travel import HEAD, ReadPoint
 from omnigraph_sql.base.types import DATE, DATETIME, STRING, is_integer, is_open, is_text
-from omnigraph_sql.bind.instants import parse_day, parse_instant, utc
 from omnigraph_sql.bind.sql_binder import SqlBinder, name_of
 from omnigraph_sql.bind.sql_scope import Name, Scope
 from omnigraph_sql.bind.sql_types import declared

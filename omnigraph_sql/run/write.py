@@ -13,13 +13,13 @@ from omnigraph_sql.base.expr import Expr
 from omnigraph_sql.bind.bound import OnConflict
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import TableIdentity, TablePin
+from omnigraph_sql.engine.write.images import fitted, images
 from omnigraph_sql.engine.write.staging import MutationStaging, last_by_id
 from omnigraph_sql.plan.mutations import Delete, Insert, Merge, Unit, Update, Upsert
 from omnigraph_sql.plan.node import Plan, walk_plan
 from omnigraph_sql.plan.nodes import Values
 from omnigraph_sql.plan.sources import OneRow
 from omnigraph_sql.run.constants import constants
-from omnigraph_sql.run.images import fitted, images
 from omnigraph_sql.run.read import evaluate, read
 from omnigraph_sql.run.scene import Scene
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from omnigraph_sql.base.expr import Cast
@@ -9,7 +11,10 @@ from omnigraph_sql.base.types import DATETIME, I32
 from omnigraph_sql.bind.bound import BoundInsert, BoundProgram, BoundSelect, BoundUnit, BoundValues
 from omnigraph_sql.bind.gq import bind_query
 from omnigraph_sql.grammar.gq import parse_unit
+from omnigraph_sql.plan.compile import compile_sql
+from omnigraph_sql.plan.explain import explain
 from tests.bind.statements import bind_one, cases, catalog, check_refusal, refusal, shown
+from tests.case_files import airport_catalog
 
 BOUND = """
 # positional values: declared order, never the id; edges take their ends first
@@ -297,3 +302,15 @@ def test_a_date_becomes_an_instant_where_one_is_stored() -> None:
 )
 def test_every_form_of_source_is_bound(sql: str) -> None:
     assert isinstance(bind_one(sql).statement, BoundInsert)
+
+
+@pytest.mark.parametrize("text", ["2031-02-03", "2031-02-03 04:05", "2031-02-03 04:05:06", "2031-02-03T04:05:06+02"])
+def test_an_instant_is_written_the_same_way_in_a_value_and_in_a_condition(text: str) -> None:
+    known = airport_catalog()
+    (insert,) = compile_sql(
+        f"INSERT INTO Carrier (iata, name, status, updated) VALUES ('a', 'b', 'active', '{text}')", known
+    ).programs
+    (query,) = compile_sql(f"SELECT iata FROM Carrier WHERE updated = '{text}'", known).programs
+    instant = re.search(r"timestamp '[^']+'", explain(query.plan))
+    assert instant is not None
+    assert instant.group() in explain(insert.plan)
