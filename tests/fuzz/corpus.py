@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -48,28 +49,36 @@ def _sections(text: str, wanted: set[str]) -> list[str]:
     return found
 
 
-@st.composite
-def mutated(draw: st.DrawFn, texts: list[str]) -> str:
-    """A text of the corpus with tokens dropped, doubled, swapped, or replaced by tokens of another text."""
-    tokens = _TOKEN.findall(draw(st.sampled_from(texts)))
-    donor = _TOKEN.findall(draw(st.sampled_from(texts)))
-    for _ in range(draw(st.integers(0, 6))):
+def bent(chance: Random, text: str, donor: str) -> str:
+    """A text with tokens dropped, doubled, swapped, or replaced by tokens of another text."""
+    tokens, others = _TOKEN.findall(text), _TOKEN.findall(donor) or [""]
+    for _ in range(chance.randrange(7)):
         if not tokens:
             break
-        at = draw(st.integers(0, len(tokens) - 1))
-        match draw(st.integers(0, 5)):
+        at = chance.randrange(len(tokens))
+        match chance.randrange(6):
             case 0:
                 del tokens[at]
             case 1:
                 tokens.insert(at, tokens[at])
             case 2:
-                tokens[at] = draw(st.sampled_from(donor)) if donor else ""
+                tokens[at] = chance.choice(others)
             case 3:
-                tokens.insert(at, draw(st.sampled_from(_ODD)))
+                tokens.insert(at, chance.choice(_ODD))
             case 4:
-                other = draw(st.integers(0, len(tokens) - 1))
+                other = chance.randrange(len(tokens))
                 tokens[at], tokens[other] = tokens[other], tokens[at]
             case _:
-                first = draw(st.integers(0, max(len(donor) - 1, 0)))
-                tokens[at:at] = donor[first : first + draw(st.integers(1, 12))]
+                first = chance.randrange(len(others))
+                tokens[at:at] = others[first : first + chance.randint(1, 12)]
     return "".join(tokens)
+
+
+def bent_texts(texts: st.SearchStrategy[str], count: int) -> st.SearchStrategy[list[str]]:
+    """`count` bent forms of one text: growing a text takes far longer than bending it."""
+
+    def bend(text: str, donor: str, start: int) -> list[str]:
+        chance = Random(start)
+        return [bent(chance, text, donor) for _ in range(count)]
+
+    return st.builds(bend, texts, texts, st.integers(0, 2**32 - 1))
