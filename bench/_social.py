@@ -12,12 +12,19 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 NODES = {
-    "Person": {"name": "String", "gender": "String", "birthday": "Date", "age": "I64", "married": "Bool"},
-    "City": {"city": "String", "state": "String", "lat": "F64", "lon": "F64", "population": "I32"},
+    "Person": {"name": "String", "gender": "String", "birthday": "Date", "age": "I64", "is_married": "Bool"},
+    "City": {
+        "city": "String",
+        "state": "String",
+        "country": "String",
+        "lat": "F64",
+        "lon": "F64",
+        "population": "I32",
+    },
     "State": {"state": "String", "country": "String"},
     "Country": {"country": "String"},
     "Interest": {"interest": "String"},
@@ -30,7 +37,18 @@ EDGES = {
     "StateIn": ("State", "Country"),
 }
 PEER_TYPES = {"String": "STRING", "Date": "DATE", "I64": "INT64", "I32": "INT32", "F64": "DOUBLE", "Bool": "BOOLEAN"}
-CITIES, STATES, COUNTRIES, INTERESTS = 7_000, 270, 3, 41
+CITIES, STATES = 7_117, 273
+COUNTRIES = ("United States", "United Kingdom", "Canada")
+SHARES = (0.6, 0.25, 0.15)
+"""How many of the states lie in each country."""
+# fmt: off
+INTERESTS = [
+    "Photography", "Tennis", "FineDining", "Chess", "Running", "Cycling", "Hiking", "Cooking", "Baking", "Gardening",
+    "Painting", "Poetry", "Opera", "Jazz", "Rock", "Guitar", "Piano", "Violin", "Theatre", "Cinema", "Anime",
+    "Gaming", "Robotics", "Astronomy", "Biology", "Physics", "History", "Travel", "Sailing", "Surfing", "Skiing",
+    "Boxing", "Yoga", "Football", "Baseball", "Cricket", "Golf", "Fishing", "Camping", "Knitting", "Pottery",
+]
+# fmt: on
 FOLLOWED_AT_RANDOM = 10
 STAR_SHARE = 200
 """One in so many people is followed by up to a twentieth of all."""
@@ -58,23 +76,24 @@ def make(out: Path, people: int) -> int:
         gender=np.where(own % 2 == 0, "female", "male"),
         birthday=pa.array(rng.integers(-9000, 13000, people).astype(np.int32)).cast(pa.date32()),
         age=rng.integers(18, 75, people),
-        married=rng.random(people) < 0.5,
+        is_married=rng.random(people) < 0.5,
     )
     cities, states = np.arange(CITIES, dtype=np.int64), np.arange(STATES, dtype=np.int64)
+    land = rng.choice(len(COUNTRIES), STATES, p=SHARES)
     home = rng.integers(0, STATES, CITIES)
     write(
         "City",
         key=cities,
-        city=[f"City {i}" for i in cities],
+        city=["London", *(f"City {i}" for i in cities[1:])],
         state=[f"State {i}" for i in home],
+        country=[COUNTRIES[land[i]] for i in home],
         lat=rng.uniform(25, 60, CITIES),
         lon=rng.uniform(-125, 2, CITIES),
         population=rng.integers(1_000, 9_000_000, CITIES).astype(np.int32),
     )
-    land = rng.integers(0, COUNTRIES, STATES)
-    write("State", key=states, state=[f"State {i}" for i in states], country=[f"Country {i}" for i in land])
-    write("Country", key=np.arange(COUNTRIES), country=[f"Country {i}" for i in range(COUNTRIES)])
-    write("Interest", key=np.arange(INTERESTS), interest=[f"Interest {i}" for i in range(INTERESTS)])
+    write("State", key=states, state=[f"State {i}" for i in states], country=[COUNTRIES[i] for i in land])
+    write("Country", key=np.arange(len(COUNTRIES)), country=list(COUNTRIES))
+    write("Interest", key=np.arange(len(INTERESTS)), interest=INTERESTS)
 
     pairs = [rng.integers(0, people, (people * FOLLOWED_AT_RANDOM, 2))]
     for star in rng.choice(own, max(1, people // STAR_SHARE), replace=False):
@@ -84,48 +103,44 @@ def make(out: Path, people: int) -> int:
     follows = follows[follows[:, 0] != follows[:, 1]]
     rng.shuffle(follows)
     likes = np.repeat(own, rng.integers(1, 5, people))
-    liked = np.unique(np.stack([likes, rng.integers(0, INTERESTS, len(likes))], axis=1), axis=0)
+    liked = np.unique(np.stack([likes, rng.integers(0, len(INTERESTS), len(likes))], axis=1), axis=0)
+    crowded = 1 / np.arange(1, CITIES + 1) ** 0.5
     return sum(
         (
             write("Follows", src=follows[:, 0].copy(), dst=follows[:, 1].copy()),
             write("HasInterest", src=liked[:, 0].copy(), dst=liked[:, 1].copy()),
-            write("LivesIn", src=own, dst=rng.integers(0, CITIES, people)),
+            write("LivesIn", src=own, dst=rng.choice(CITIES, people, p=crowded / crowded.sum())),
             write("CityIn", src=cities, dst=home),
             write("StateIn", src=states, dst=land),
         )
     )
 
 
-def load_graph(data: Path, place: Path) -> Callable[[], object]:
+def fill_graph(data: Path, folder: Path) -> Any:
+    """A new graph in the folder, with everything in it."""
     from omnigraph_sql import graph as og
 
     lines = [f"node {n} {{ key: I64 @key {' '.join(f'{c}: {t}' for c, t in cs.items())} }}" for n, cs in NODES.items()]
     lines += [f"edge {name}: {source} -> {target}" for name, (source, target) in EDGES.items()]
-
-    def run() -> object:
-        graph = og.init(place / "graph", schema="\n".join(lines))
-        for name in (*NODES, *EDGES):
-            graph.load(data / f"{name}.parquet", type=name, mode="append")
-        return graph.stats()
-
-    return run
+    graph = og.init(folder, schema="\n".join(lines))
+    for name in (*NODES, *EDGES):
+        graph.load(data / f"{name}.parquet", type=name, mode="append")
+    return graph
 
 
-def load_peer(data: Path, place: Path) -> Callable[[], object]:
+def fill_peer(data: Path, folder: Path) -> Any:
+    """A connection to a new database of the peer, with everything in it."""
     import ladybug
 
-    def run() -> object:
-        held = ladybug.Connection(ladybug.Database(str(place / "peer")))
-        for name, columns in NODES.items():
-            fields = ", ".join(f"{column} {PEER_TYPES[of]}" for column, of in columns.items())
-            held.execute(f"CREATE NODE TABLE {name}(key INT64, {fields}, PRIMARY KEY (key))")
-            held.execute(f"COPY {name} FROM '{data}/{name}.parquet'")
-        for name, (source, target) in EDGES.items():
-            held.execute(f"CREATE REL TABLE {name}(FROM {source} TO {target})")
-            held.execute(f"COPY {name} FROM '{data}/{name}.parquet'")
-        return None
-
-    return run
+    held = ladybug.Connection(ladybug.Database(str(folder)))
+    for name, columns in NODES.items():
+        fields = ", ".join(f"{column} {PEER_TYPES[of]}" for column, of in columns.items())
+        held.execute(f"CREATE NODE TABLE {name}(key INT64, {fields}, PRIMARY KEY (key))")
+        held.execute(f"COPY {name} FROM '{data}/{name}.parquet'")
+    for name, (source, target) in EDGES.items():
+        held.execute(f"CREATE REL TABLE {name}(FROM {source} TO {target})")
+        held.execute(f"COPY {name} FROM '{data}/{name}.parquet'")
+    return held
 
 
 def main(what: str, data: Path, *more: str) -> None:
@@ -133,9 +148,11 @@ def main(what: str, data: Path, *more: str) -> None:
         print(json.dumps({"edges": make(data, int(more[0]) if more else 100_000)}))
         return
     with tempfile.TemporaryDirectory(dir=data) as place:
-        run = (load_graph if what == "omnigraph" else load_peer)(data, Path(place))
         start = time.perf_counter()
-        run()
+        if what == "omnigraph":
+            fill_graph(data, Path(place) / "graph").stats()
+        else:
+            fill_peer(data, Path(place) / "peer")
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak_mb": peak}))
