@@ -90,8 +90,8 @@ TABLE_PEER = {
     "JOIN CityIn ci ON ci.src = c.key JOIN StateIn si ON si.src = ci.dst JOIN Country co ON co.key = si.dst "
     "WHERE co.country = 'United States' GROUP BY c.city ORDER BY a, c.city LIMIT 5",
     "q4": "SELECT co.country, count(*) n FROM Person p JOIN LivesIn l ON l.src = p.key "
-    "JOIN CityIn ci ON ci.src = l.dst JOIN StateIn si ON si.src = ci.dst JOIN Country co ON co.key = si.dst WHERE p.age BETWEEN 30 AND 40 "
-    "GROUP BY co.country ORDER BY n DESC LIMIT 3",
+    "JOIN CityIn ci ON ci.src = l.dst JOIN StateIn si ON si.src = ci.dst JOIN Country co ON co.key = si.dst "
+    "WHERE p.age BETWEEN 30 AND 40 GROUP BY co.country ORDER BY n DESC LIMIT 3",
     "q5": "SELECT count(*) n FROM Person p JOIN HasInterest h ON h.src = p.key JOIN Interest i ON i.key = h.dst "
     "JOIN LivesIn l ON l.src = p.key JOIN City c ON c.key = l.dst "
     "WHERE lower(i.interest) = 'finedining' AND p.gender = 'male' AND c.city = 'London'",
