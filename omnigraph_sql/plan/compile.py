@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
@@ -17,12 +15,12 @@ from omnigraph_sql.bind.bound import BoundProgram
 from omnigraph_sql.bind.gq import GqOptions, bind_query
 from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.grammar.gq import parse_any
+from omnigraph_sql.grammar.language import Language as Language
+from omnigraph_sql.grammar.language import language_of as language_of
 from omnigraph_sql.grammar.source import Source, Span
 from omnigraph_sql.plan.lower import lower, output_fields
 from omnigraph_sql.plan.node import Plan
 from omnigraph_sql.plan.optimizer import optimize
-
-Language = Literal["gq", "sql"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,46 +110,3 @@ def _compile(work: Callable[[], Compiled], text: str, name: str) -> Compiled:
             hint="split the statement",
         )
     raise problem
-
-
-# ---- which language ---------------------------------------------------------------------------------------------
-
-_BLANKS: Final = re.compile(r"(?:\s+|--[^\n]*|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_WORD: Final = re.compile(r"\w+|\S")
-_WORDS_LOOKED_AT: Final = 4
-
-
-def language_of(text: str) -> Language:
-    """The language a text is meant to be in, told by its first words; comments of both languages are skipped.
-
-    Both languages have inserts, updates and deletes; `.gq` writes those words in lower case only.
-    """
-    words = _first_words(text)
-    if words and words[0] in ("INSERT", "UPDATE", "DELETE"):
-        return "sql"
-    match [word.casefold() for word in words]:
-        case ["query" | "match", *_]:
-            return "gq"
-        case ["insert", "into" | "or" | "overwrite", *_]:
-            return "sql"
-        case ["insert", _, "{", *_]:
-            return "gq"
-        case ["update", _, "{", *_] | ["update", _, "set", "{"]:
-            return "gq"
-        case ["delete", word, *_] if word != "from":
-            return "gq"
-        case _:
-            return "sql"
-
-
-def _first_words(text: str) -> list[str]:
-    words: list[str] = []
-    at = 0
-    while len(words) < _WORDS_LOOKED_AT:
-        skipped = _BLANKS.match(text, at)
-        found = _WORD.match(text, skipped.end() if skipped is not None else at)
-        if found is None:
-            break
-        words.append(found.group())
-        at = found.end()
-    return words
