@@ -84,7 +84,8 @@ class Snapshot:
 
     `own_head` is the branch's own head row, absent until something is committed on it; `head` is the commit a new one
     would have as parent. `branch_identifier` tells a branch from another one that had its name before. `fence` is the
-    largest fencing counter that a publish on this branch has carried.
+    largest fencing counter that a publish on this branch has carried. `contract` names the stored schema in force, None
+    the one the graph was made with.
     """
 
     branch: str
@@ -95,6 +96,7 @@ class Snapshot:
     tables: tuple[TablePin, ...]
     fence: int = 0
     stamp: int = field(default=0, compare=False)
+    contract: str | None = None
 
     @cached_property
     def _by_identity(self) -> dict[TableIdentity, TablePin]:

@@ -270,7 +270,7 @@ class _Builder:
         return Scalar(decode_string(str(_token(part)), span, self._source), span)
 
     def _word(self, part: Part) -> Word:
-        return self._checked(str(_token(part)), _span(part))
+        return self._checked(str(_token(part)).strip("`"), _span(part))
 
     def _checked(self, text: str, span: Span) -> Word:
         if len(text) > limits.IDENTIFIER_CHARACTERS_MAX:

@@ -9,6 +9,7 @@ from omnigraph_sql.grammar.lark_errors import Language, Mistake
 _TERMINALS: Final = {
     "TYPE": "a type name",
     "NAME": "a name",
+    "QUOTED": "",
     "LABEL": "a label",
     "STRING": 'a string like "…"',
     "FLOAT": "",

@@ -34,6 +34,16 @@ class HasCatalog(Protocol):
     def catalog(self) -> Catalog: ...
 
 
+def render_type(of: NodeType | EdgeType) -> str:
+    """One declaration, of a type that implements no interface."""
+    return _node(of, {}) if isinstance(of, NodeType) else _edge(of)
+
+
+def render_property(of: Property) -> str:
+    """One property without rules."""
+    return _property(of, ())
+
+
 def render_schema(of: Catalog | HasCatalog) -> str:
     """A text that compiles to an equal catalog: interfaces, nodes, edges, each in the catalog's order."""
     catalog = of if isinstance(of, Catalog) else of.catalog
@@ -54,11 +64,12 @@ def _node(of: NodeType, interfaces: dict[str, Interface]) -> str:
     implements = f" implements {', '.join(of.implements)}" if of.implements else ""
     inherited = {rule for p in of.properties if p.injected for rule in _inherited(p, interfaces)}
     rules = tuple(rule for rule in of.constraints if rule not in inherited)
-    return f"node {of.name}{_header_notes(of)}{implements} {_body(_lines(own, rules))}"
+    return f"node {_type_name(of.name)}{_header_notes(of)}{implements} {_body(_lines(own, rules))}"
 
 
 def _edge(of: EdgeType) -> str:
-    header = f"edge {of.name}: {of.source} -> {of.target}{_cardinality(of.cardinality)}{_header_notes(of)}"
+    ends = f"{_type_name(of.source)} -> {_type_name(of.target)}"
+    header = f"edge {_type_name(of.name)}: {ends}{_cardinality(of.cardinality)}{_header_notes(of)}"
     lines = _lines(of.properties, of.constraints)
     return f"{header} {_body(lines)}" if lines else header
 
@@ -100,7 +111,7 @@ def _cardinality(of: Cardinality) -> str:
 
 
 def _property(of: Property, rules: tuple[Constraint, ...]) -> str:
-    words = [f"{of.name}: {type_text(of.type)}{'?' if of.nullable else ''}"]
+    words = [f"{_name(of.name)}: {type_text(of.type)}{'?' if of.nullable else ''}"]
     words += [f"@{type(rule).__name__.lower()}" for rule in rules if _stands_behind(rule, of)]
     if of.embedding is not None:
         model = f", model={encode_string(of.embedding.model)}" if of.embedding.model is not None else ""
@@ -144,15 +155,25 @@ def _scalar(value: str | int | float | bool) -> str:
             assert_never(value)
 
 
+def _type_name(name: str) -> str:
+    """A type's name as a declaration spells it: in back quotes when it does not begin with a capital."""
+    return name if "A" <= name[:1] <= "Z" else f"`{name}`"
+
+
+def _name(name: str) -> str:
+    """A property's name as a body spells it: in back quotes when it begins with a capital."""
+    return f"`{name}`" if "A" <= name[:1] <= "Z" else name
+
+
 def render_rule(rule: Constraint) -> str:
     """A rule as it is written in a body."""
     match rule:
         case Key(members) | Unique(members) | Index(members):
-            return f"@{type(rule).__name__.lower()}({', '.join(members)})"
+            return f"@{type(rule).__name__.lower()}({', '.join(map(_name, members))})"
         case Range(name, low, high):
-            return f"@range({name}, {_bound(low)}..{_bound(high)})"
+            return f"@range({_name(name)}, {_bound(low)}..{_bound(high)})"
         case Check(name, pattern):
-            return f"@check({name}, {encode_string(pattern)})"
+            return f"@check({_name(name)}, {encode_string(pattern)})"
         case _:
             assert_never(rule)
 

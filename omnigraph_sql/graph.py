@@ -15,6 +15,7 @@ from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, Recov
 from omnigraph_sql.base.names import BranchName
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
+from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
@@ -27,7 +28,7 @@ from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
 from omnigraph_sql.engine.world import Seams, World
-from omnigraph_sql.engine.write.txn import Author
+from omnigraph_sql.engine.write.txn import Author, Contract
 from omnigraph_sql.plan.compile import Compiled, compile_any
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
@@ -89,7 +90,7 @@ def open(
         opening.open_for_writing(world)
     keeper = ContractKeeper.open(world)
     snapshot = world.manifest.current(branch).snapshot
-    opening.check_tables(keeper.ir.catalog, snapshot)
+    opening.check_tables(keeper.at(snapshot).catalog, snapshot)
     return Graph(world, keeper, branch, Author(actor), read_only=read_only, plans=PlanCache())
 
 
@@ -139,12 +140,12 @@ class Graph:
     @property
     def schema_text(self) -> str:
         """The schema as it was written."""
-        return self._keeper.ir.source_text
+        return self._session.schema().ir.source_text
 
     @property
     def catalog(self) -> Catalog:
         """What the schema declares."""
-        return self._keeper.ir.catalog
+        return self._session.schema().catalog
 
     @property
     def head(self) -> str:
@@ -194,23 +195,25 @@ class Graph:
             raise DataError(f"there is no mode {mode!r}", hint=f"choose one of {', '.join(LoadMode)}")
         given: Sequence[Any] = source if isinstance(source, list | tuple) else [source]
         sources = [Source(Path(one) if isinstance(one, str | os.PathLike) else one, type) for one in given]
-        keeper = self._keeper
-        keeper.renew()
-        return load(self._world, keeper.contract, self._branch, self._author, sources, LoadMode(mode), progress)
+        return load(self._world, self._contract, self._branch, self._author, sources, LoadMode(mode), progress)
 
     def compile(self, text: str) -> Compiled:
         """The logical plans of a text."""
         self._open()
-        return compile_any(text, self._keeper.ir.catalog)
+        schema = self._session.schema()
+        return compile_any(text, schema.catalog, sql=SqlOptions(views=schema.views, graphs=schema.graphs))
 
     def explain(self, text: str, params: Given = None) -> str:
         """The logical plan of a text, one line per step. Values, if given, are checked against its parameters."""
         compiled = self.compile(text)
         if params is not None:
             request = Request(text, params)
-            for step in steps_of(compiled, request):
+            for step in steps_of(compiled, request, self._session.schema()):
                 step.values()
         return "\n\n".join(explain(program.plan) for program in compiled.programs)
+
+    def _contract(self) -> Contract:
+        return self._keeper.contract(self._branch)
 
     def _session_for(self, expected_head: str | None) -> Session:
         self._open()
@@ -301,11 +304,11 @@ class Graph:
     # ---- upkeep -----------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the stored schema again and, open for writing, finish what a dead writer left.
+        """Open for writing, finish what a dead writer left.
 
         What would have to be undone is left for `recover`, or for the next opening; reading works meanwhile.
         """
-        self._open()._keeper.refresh()
+        self._open()
         if not self._read_only:
             with suppress(RecoveryRequired):
                 heal(self._world, self._branch)
@@ -313,7 +316,7 @@ class Graph:
     def ensure_indices(self) -> IndexReport:
         """Build the indexes that the schema wants and that are missing. Changes no row and no result of a read."""
         self._open()._session.refuse_read_only()
-        return ensure_indices(self._world, self._keeper.contract, self._branch, self._author)
+        return ensure_indices(self._world, self._contract, self._branch, self._author)
 
     def recover(self) -> list[Recovered]:
         """Finish or undo what dead writers left; opening for writing does the same."""

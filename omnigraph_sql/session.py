@@ -6,19 +6,20 @@ import re
 
 import pyarrow as pa
 
-from omnigraph_sql.base.commands import Begin, Commit, Describe, Explain, Rollback, Show, Summarize
-from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, LanguageError, NotSupported
+from omnigraph_sql.base.commands import Begin, Command, Commit, Describe, Explain, Rollback, Show, Summarize
+from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, NotSupported
 from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
-from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, write
+from omnigraph_sql.engine.write.txn import Author, Contract, Receipt, WriteTxn, write
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
-from omnigraph_sql.run.contract import ContractKeeper
+from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
 from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.schema import change_schema, changes_schema
 from omnigraph_sql.run.write import apply
 from omnigraph_sql.statements import (
     PlanCache,
@@ -54,6 +55,8 @@ class Session:
         self._pinned = pinned
         self._plans = plans or PlanCache()
         self._transaction: Transaction | None = None
+        self._ended_early = False
+        """Whether a change of the schema committed what BEGIN had opened; the COMMIT that follows has nothing to do."""
 
     @property
     def transaction(self) -> Transaction | None:
@@ -65,8 +68,13 @@ class Session:
         """What a read sees now; a session on a past state sees that, always."""
         return self._pinned or self.world.manifest.current(self.branch).snapshot
 
-    def steps(self, request: Request) -> list[Step]:
-        return steps(request, self._plans, self.keeper.ir)
+    def schema(self) -> StoredSchema:
+        """The schema of what a read sees now."""
+        return self.keeper.at(self.snapshot())
+
+    def steps(self, request: Request, base: Snapshot, skip: int = 0) -> list[Step]:
+        """The statements of a text, but for the first `skip`, under the schema of a state."""
+        return steps(request, self._plans, self.keeper.at(base), skip)
 
     def refuse_read_only(self) -> None:
         if self.read_only:
@@ -80,56 +88,63 @@ class Session:
     # ---- running ----------------------------------------------------------------------------------------------
 
     def run(self, request: Request) -> Result:
-        """Run a text: reads give rows; mutations of one text commit as one, unless it says BEGIN and COMMIT itself."""
-        every = self._compiled(request)
+        """Run a text: reads give rows; mutations of one text commit as one, unless it says BEGIN and COMMIT itself.
+
+        A change of the schema commits what is open, then itself; what follows it in the text is compiled after it.
+        """
+        base = self._base()
+        every = self.steps(request, base)
         self._refuse_misplaced(every)
+        result = empty_result()
+        while every:
+            until = next((place for place, step in enumerate(every) if _changes_schema(step)), len(every))
+            result = self._part(every[:until], base) if until else result
+            if until == len(every):
+                break
+            result = self._change_schema(every[until])
+            base = self._base()
+            every = self.steps(request, base, every[until].index + 1) if every[until + 1 :] else []
+        return result
+
+    def _base(self) -> Snapshot:
+        """The state that a text is compiled for: that of the open transaction, else the newest."""
+        return self.transaction.snapshot if self.transaction is not None else self.snapshot()
+
+    def _part(self, every: list[Step], base: Snapshot) -> Result:
+        """Statements without a change of the schema between them; the first one sees the state it was compiled for."""
         changes = any(mutates(step.program.bound.statement) for step in every)
         if self.transaction is None and changes and len(every) > 1 and not any(_delimits(step) for step in every):
             return self._unit(every)
         result = empty_result()
-        for step in every:
-            result = self._one(step)
+        for place, step in enumerate(every):
+            result = self._one(step, base if place == 0 else None)
         return result
 
     def _refuse_misplaced(self, every: list[Step]) -> None:
         """Before anything runs: a text whose BEGIN and COMMIT do not fit must not be half carried out."""
         inside = self.transaction is not None
+        ended = self._ended_early
         for step in every:
             match step.program.plan:
                 case Control(command=Begin()) if inside:
                     raise _misplaced(step, "BEGIN inside a transaction")
                 case Control(command=Begin()):
-                    inside = True
-                case Control(command=Commit() | Rollback() as command) if not inside:
+                    inside, ended = True, False
+                case Control(command=Commit() | Rollback() as command) if not inside and not ended:
                     raise _misplaced(step, type(command).__name__.upper())
                 case Control(command=Commit() | Rollback()):
-                    inside = False
+                    inside = ended = False
+                case Control(command=command) if changes_schema(command):
+                    inside, ended = False, ended or inside
                 case _:
                     pass
 
-    def _compiled(self, request: Request) -> list[Step]:
-        """The statements, against the schema that is stored now.
-
-        A write looks at the stored schema under the lease, so only a read looks here, or a text that does not fit the
-        schema as it is known.
-        """
-        try:
-            every = self.steps(request)
-        except LanguageError:
-            if self.transaction is not None or not self.keeper.renew():
-                raise
-            return self.steps(request)
-        reads = not any(mutates(step.program.bound.statement) for step in every)
-        if reads and self.transaction is None and self.keeper.renew():
-            every = self.steps(request)
-        return every
-
-    def _one(self, step: Step) -> Result:
+    def _one(self, step: Step, base: Snapshot | None) -> Result:
         if isinstance(step.program.plan, Control):
             return self.control(step)
         if self.transaction is not None:
             return self.transaction.step(step)
-        return self._write(step) if mutates(step.program.bound.statement) else self._read(step)
+        return self._write(step) if mutates(step.program.bound.statement) else self._read(step, base)
 
     def _unit(self, every: list[Step]) -> Result:
         with self.begin("script") as unit:
@@ -141,12 +156,20 @@ class Session:
             receipt = unit.commit()
         return _receipt_result(rows.to_reader(), receipt)
 
-    def _scene(self, step: Step) -> Scene:
+    def _scene(self, step: Step, base: Snapshot) -> Scene:
         now = self.world.seams.clock.now()
-        return Scene(self.world, self.snapshot(), self.keeper.ir.catalog, now, None, step.values())
+        return Scene(self.world, base, self.keeper.at(base).catalog, now, None, step.values())
 
-    def _read(self, step: Step) -> Result:
-        return rows_of(step.program, self._scene(step))
+    def _read(self, step: Step, base: Snapshot | None) -> Result:
+        base = base or self.snapshot()
+        fresh = self._again(step, base)
+        return rows_of(fresh.program, self._scene(fresh, base))
+
+    def _again(self, step: Step, base: Snapshot) -> Step:
+        """The statement under the schema of a state, which may not be the one it was compiled for."""
+        if self.keeper.at(base).key == step.schema:
+            return step
+        return next(s for s in self.steps(step.request, base, step.skipped) if s.index == step.index)
 
     def _write(self, step: Step) -> Result:
         """One mutation in a commit of its own, prepared anew on a moved branch where that means the same."""
@@ -155,14 +178,17 @@ class Session:
 
         def fill(txn: WriteTxn, staging: MutationStaging) -> None:
             # The schema may have changed between two attempts, and with it the plan.
-            fresh = next(s for s in self.steps(step.request) if s.index == step.index)
+            fresh = self._again(step, txn.base)
             statement = fresh.program.bound.statement
             UnitKinds("statement").admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
             scene = Scene(self.world, txn.base, txn.contract.catalog, txn.now, staging, fresh.values())
             returned[0] = apply(fresh.program.plan, scene)
 
-        receipt = write(self.world, self.keeper.contract, self.branch, self.author, fill)
+        receipt = write(self.world, self._contract, self.branch, self.author, fill)
         return _receipt_result(labelled(returned[0], step.program.fields), receipt)
+
+    def _contract(self) -> Contract:
+        return self.keeper.contract(self.branch)
 
     # ---- control ----------------------------------------------------------------------------------------------
 
@@ -174,7 +200,7 @@ class Session:
             raise InternalError("only commands are controlled")
         match plan.command:
             case Begin():
-                self._transaction = self.begin()
+                self._transaction, self._ended_early = self.begin(), False
                 return empty_result()
             case Commit() | Rollback():
                 return self._end(step, commits=isinstance(plan.command, Commit))
@@ -189,6 +215,23 @@ class Session:
                 message = f"{word} is understood and not carried out yet"
                 raise NotSupported(message, at=step.request.place(), hint="the README says what works")
 
+    def _change_schema(self, step: Step) -> Result:
+        """A commit of its own; an open transaction is committed first."""
+        self.refuse_read_only()
+        transaction, self._transaction = self.transaction, None
+        if transaction is not None:
+            transaction.commit()
+            self._ended_early = True
+
+        def command_under(schema: StoredSchema) -> Command:
+            fresh = steps(step.request, self._plans, schema, step.index)[0].program.plan
+            assert isinstance(fresh, Control)
+            return fresh.command
+
+        place = step.request.place
+        receipt = change_schema(self.world, self.keeper, self.branch, self.author, command_under, place)
+        return _receipt_result(empty_reader(), receipt)
+
     def close(self) -> None:
         """Roll back what BEGIN opened."""
         if self._transaction is not None:
@@ -196,12 +239,15 @@ class Session:
 
     def _answered(self, step: Step, plan: Control, inside: Transaction | None) -> Result:
         """The rows of SHOW, DESCRIBE or SUMMARIZE; inside a transaction with what is pending."""
-        scene = inside.shown(step) if inside is not None else self._scene(step)
+        scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
         rows = answer(plan.command, plan.input, scene)
         return Result((rows if rows is not None else pa.table({})).to_reader())
 
     def _end(self, step: Step, *, commits: bool) -> Result:
         transaction, self._transaction = self.transaction, None
+        if transaction is None and self._ended_early:
+            self._ended_early = False
+            return empty_result()
         if transaction is None:
             raise _misplaced(step, "COMMIT" if commits else "ROLLBACK")
         if commits:
@@ -216,6 +262,11 @@ def _receipt_result(rows: pa.RecordBatchReader, receipt: Receipt) -> Result:
 
 def _misplaced(step: Step, what: str) -> BoundaryViolation:
     return BoundaryViolation(f"{what} has no place here", at=step.request.place(), hint="write BEGIN … COMMIT")
+
+
+def _changes_schema(step: Step) -> bool:
+    plan = step.program.plan
+    return isinstance(plan, Control) and changes_schema(plan.command)
 
 
 def _delimits(step: Step) -> bool:

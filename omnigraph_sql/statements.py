@@ -10,15 +10,15 @@ from typing import Final, Literal, assert_never
 
 import pyarrow as pa
 
-from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import DataError, LanguageError, Location
 from omnigraph_sql.base.expr import Value
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.bind.parameters import Given, bind_parameters
-from omnigraph_sql.bind.schema_ir import SchemaIR
+from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.grammar.source import Source, Span
 from omnigraph_sql.plan.compile import Compiled, Program, compile_any, compile_gq, compile_sql
 from omnigraph_sql.result import Counts, Result
+from omnigraph_sql.run.contract import StoredSchema
 from omnigraph_sql.run.read import read
 from omnigraph_sql.run.scene import Scene
 
@@ -45,17 +45,18 @@ class PlanCache:
     """Compiled texts by language, text and schema; shared by the sessions of a graph and safe for threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str, str], Compiled] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, str, int], Compiled] = OrderedDict()
         self._lock = Lock()
 
-    def compile(self, request: Request, schema: SchemaIR) -> Compiled:
-        key = (request.language, request.text, schema.ir_hash)
+    def compile(self, request: Request, schema: StoredSchema, skip: int = 0) -> Compiled:
+        """The statements of a text but for the first `skip`, which a change of the schema has left behind."""
+        key = (request.language, request.text, schema.key, skip)
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
                 return found
-        made = _compile(request, schema.catalog)
+        made = _compile(request, schema, skip)
         with self._lock:
             self._kept[key] = made
             while len(self._kept) > _PLANS_KEPT:
@@ -63,14 +64,15 @@ class PlanCache:
         return made
 
 
-def _compile(request: Request, catalog: Catalog) -> Compiled:
+def _compile(request: Request, schema: StoredSchema, skip: int) -> Compiled:
+    catalog, options = schema.catalog, SqlOptions(views=schema.views, graphs=schema.graphs)
     match request.language:
         case "gq":
             return compile_gq(request.text, catalog, name="<statement>")
         case "sql":
-            return compile_sql(request.text, catalog, name="<statement>")
+            return compile_sql(request.text, catalog, name="<statement>", options=options, skip=skip)
         case "any":
-            return compile_any(request.text, catalog, name="<statement>")
+            return compile_any(request.text, catalog, name="<statement>", sql=options, skip=skip)
         case _:
             assert_never(request.language)
 
@@ -79,7 +81,8 @@ def _compile(request: Request, catalog: Catalog) -> Compiled:
 class Step:
     """One statement of a request: its place in the text, its plan, and whether others stand beside it.
 
-    `declares`: its parameters are declared with their types, so a nullable one may be left out (`.gq`).
+    `declares`: its parameters are declared with their types, so a nullable one may be left out (`.gq`). `schema` is the
+    key of the schema it was compiled under, `skipped` how many statements of the text were left out then.
     """
 
     request: Request
@@ -87,6 +90,8 @@ class Step:
     program: Program
     alone: bool
     declares: bool
+    schema: str
+    skipped: int = 0
 
     def values(self) -> dict[str, Value]:
         """The statement's parameters. In a script each statement takes its own of the names that were given."""
@@ -105,24 +110,28 @@ def _refuse_missing(program: Program, given: Mapping[str, object]) -> None:
             raise DataError(f"parameter {param.name} is missing", hint="hand over a value for it, None for null")
 
 
-def steps(request: Request, plans: PlanCache, schema: SchemaIR) -> list[Step]:
-    """The statements of a request; of a file of queries the one that was asked for."""
-    compiled = plans.compile(request, schema)
-    every = list(enumerate(compiled.programs))
+def steps(request: Request, plans: PlanCache, schema: StoredSchema, skip: int = 0) -> list[Step]:
+    """The statements of a request, but for the first `skip`; of a file of queries the one that was asked for."""
+    compiled = plans.compile(request, schema, skip)
+    every = list(enumerate(compiled.programs, skip))
+    if skip:
+        return [Step(request, index, program, False, False, schema.key, skip) for index, program in every]
     if compiled.language == "gq" and (request.name is not None or len(every) > 1):
         chosen = [(index, program) for index, program in every if program.name == request.name]
         if not chosen:
             raise _no_such_query(request, [program.name or "" for _, program in every])
         every = chosen
-    return steps_of(compiled, request, every)
+    return steps_of(compiled, request, schema, every)
 
 
-def steps_of(compiled: Compiled, request: Request, chosen: list[tuple[int, Program]] | None = None) -> list[Step]:
+def steps_of(
+    compiled: Compiled, request: Request, schema: StoredSchema, chosen: list[tuple[int, Program]] | None = None
+) -> list[Step]:
     """Every statement of a text, or those that were chosen by their place, with the values that were given."""
     every = list(enumerate(compiled.programs)) if chosen is None else chosen
     _refuse_unknown_names(request, [program for _, program in every])
     declares = compiled.language == "gq"
-    return [Step(request, index, program, len(every) == 1, declares) for index, program in every]
+    return [Step(request, index, program, len(every) == 1, declares, schema.key) for index, program in every]
 
 
 def _no_such_query(request: Request, known: list[str]) -> LanguageError:

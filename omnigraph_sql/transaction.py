@@ -19,6 +19,7 @@ from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
 from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.schema import changes_schema
 from omnigraph_sql.run.write import apply
 from omnigraph_sql.statements import Request, Step, empty_result, labelled, rows_of
 
@@ -31,7 +32,7 @@ class Owner(Protocol):
     branch: str
     author: Author
 
-    def steps(self, request: Request) -> list[Step]: ...
+    def steps(self, request: Request, base: Snapshot) -> list[Step]: ...
     def control(self, step: Step, inside: Transaction | None = None) -> Result: ...
 
 
@@ -46,7 +47,7 @@ class Transaction:
 
     def _begun(self) -> tuple[WriteTxn, MutationStaging, UnitKinds]:
         owner = self._owner
-        txn = begin(owner.world, owner.keeper.contract(), owner.branch, owner.author)
+        txn = begin(owner.world, owner.keeper.contract(owner.branch), owner.branch, owner.author)
         return txn, MutationStaging(), UnitKinds(self._name)
 
     @property
@@ -68,7 +69,7 @@ class Transaction:
         """Every statement of a text; the result is that of the last."""
         self._refuse_closed()
         result = empty_result()
-        for step in self._owner.steps(request):
+        for step in self._owner.steps(request, self._txn.base):
             result = self.step(step)
         return result
 
@@ -99,6 +100,9 @@ class Transaction:
             # The session's own BEGIN and COMMIT never come here; those of another would leave this one as it is.
             message = f"{type(plan.command).__name__.upper()} has no place inside a {self._name}"
             raise BoundaryViolation(message, at=step.request.place(), hint="commit() and rollback() end it")
+        if changes_schema(plan.command):
+            message = f"a change of the schema is a commit of its own, not a part of a {self._name}"
+            raise BoundaryViolation(message, at=step.request.place(), hint="make it before the transaction begins")
         return self._owner.control(step, self)
 
     def shown(self, step: Step) -> Scene:
@@ -137,7 +141,7 @@ class Transaction:
         self._txn, self._staging, self._kinds = self._begun()
         self._txn = replace(self._txn, now=now)
         for step in done:
-            fresh = next(s for s in self._owner.steps(step.request) if s.index == step.index)
+            fresh = next(s for s in self._owner.steps(step.request, self._txn.base) if s.index == step.index)
             self.step(fresh)
 
     def rollback(self) -> None:

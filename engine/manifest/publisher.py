@@ -18,6 +18,7 @@ from omnigraph_sql.engine.manifest.format import check_stamp
 from omnigraph_sql.engine.manifest.reader import BranchState, ManifestReader
 from omnigraph_sql.engine.manifest.rows import (
     CommitRow,
+    ContractRow,
     HeadRow,
     ManifestRow,
     TableRow,
@@ -34,11 +35,12 @@ AGAIN: Final = "nothing was written; read again and repeat the statement"
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a publish changes: names, drops, and the versions that become visible."""
+    """What a publish changes: names, drops, the versions that become visible, and the schema in force."""
 
     versions: tuple[TablePin, ...] = ()
     registrations: tuple[TableRow, ...] = ()
     tombstones: tuple[TombstoneRow, ...] = ()
+    contract: str | None = None
 
     def __post_init__(self) -> None:
         claims = [(pin.identity, pin.version) for pin in self.versions]
@@ -222,4 +224,6 @@ def _rows(publication: Publication, state: BranchState) -> list[ManifestRow]:
     )
     head = HeadRow(publication.branch, commit.id, snapshot.head, max(publication.fence, snapshot.fence))
     versions = (version_row(pin, commit.id) for pin in publication.delta.versions)
-    return [*publication.delta.registrations, *publication.delta.tombstones, *versions, CommitRow(commit), head]
+    delta = publication.delta
+    contract = () if delta.contract is None else (ContractRow(delta.contract),)
+    return [*delta.registrations, *delta.tombstones, *versions, *contract, CommitRow(commit), head]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph_sql.engine.values import MAIN, GraphCommit, TableIdentity, TablePin
 
 OBJECT_ID: Final = "object_id"
+CONTRACT_OBJECT_ID: Final = "graph_contract"
 SCHEMA: Final = pa.schema(
     [
         pa.field(OBJECT_ID, pa.utf8(), False, {b"lance-schema:unenforced-primary-key": b"true"}),
@@ -97,7 +98,18 @@ class HeadRow:
         return head_object_id(self.branch)
 
 
-ManifestRow: TypeAlias = TableRow | VersionRow | TombstoneRow | CommitRow | HeadRow
+@dataclass(frozen=True, slots=True)
+class ContractRow:
+    """The stored schema in force, by the name of its object; there is no such row before the first change."""
+
+    name: str
+
+    @property
+    def object_id(self) -> str:
+        return CONTRACT_OBJECT_ID
+
+
+ManifestRow: TypeAlias = TableRow | VersionRow | TombstoneRow | CommitRow | HeadRow | ContractRow
 
 
 def head_object_id(branch: str) -> str:
@@ -125,6 +137,8 @@ def _stored(row: ManifestRow) -> dict[str, Any]:
         case HeadRow(branch, commit_id, parent, fence):
             facts = {"object_type": "graph_head", "table_branch": branch}
             return found | facts | {"metadata": _json(head=commit_id, parent=parent, fence=fence)}
+        case ContractRow(name):
+            return found | {"object_type": "graph_contract", "location": name}
         case _:
             assert_never(row)
 

@@ -15,6 +15,7 @@ from omnigraph_sql.base.errors import FormatError
 from omnigraph_sql.engine.manifest.rows import (
     OBJECT_ID,
     CommitRow,
+    ContractRow,
     HeadRow,
     ManifestRow,
     TableRow,
@@ -35,6 +36,7 @@ class Fold:
     dropped: dict[TableIdentity, int] = field(default_factory=dict)
     heads: dict[str, HeadRow] = field(default_factory=dict)
     last_commit: GraphCommit | None = None
+    contract: str | None = None
 
     def add(self, row: ManifestRow) -> None:
         match row:
@@ -51,9 +53,12 @@ class Fold:
                     self.last_commit = commit
             case HeadRow():
                 self.heads[row.branch] = row
+            case ContractRow(name):
+                self.contract = name
 
     def copy(self) -> Fold:
-        return Fold(dict(self.names), dict(self.newest), dict(self.dropped), dict(self.heads), self.last_commit)
+        tables = dict(self.names), dict(self.newest), dict(self.dropped)
+        return Fold(*tables, dict(self.heads), self.last_commit, self.contract)
 
     def pins(self) -> tuple[TablePin, ...]:
         """Live tables by name. Raises FormatError when two go by one name or one has none."""
@@ -83,7 +88,7 @@ class Fold:
         head = own.commit_id if own is not None else self.last_commit.id if self.last_commit is not None else ""
         fence = own.fence if own is not None else 0
         own_head = own.commit_id if own is not None else None
-        return Snapshot(branch, identifier, version, own_head, head, self.pins(), fence, stamp)
+        return Snapshot(branch, identifier, version, own_head, head, self.pins(), fence, stamp, self.contract)
 
 
 def _order(commit: GraphCommit) -> tuple[int, Any, str]:
@@ -115,6 +120,8 @@ def fold_stored(table: pa.Table) -> Fold:
             made.add(TombstoneRow(_identity(stored), stored["table_key"], int(stored["table_version"])))
         for stored in table.filter(pc.equal(kinds, "graph_head")).to_pylist():
             made.add(head_of(stored))
+        for stored in table.filter(pc.equal(kinds, "graph_contract")).to_pylist():
+            made.add(ContractRow(stored["location"]))
         for stored in _last(table.filter(pc.equal(kinds, "graph_commit"))).to_pylist():
             made.add(CommitRow(commit_of(stored)))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

@@ -27,7 +27,7 @@ from omnigraph_sql.engine.recovery.classify import (
 from omnigraph_sql.engine.recovery.intent import Intent, Outcome, TableIntent
 from omnigraph_sql.engine.recovery.sidecar import Unreadable, decode, encode, is_sidecar, sidecar_path
 from omnigraph_sql.engine.store.lease import Lease
-from omnigraph_sql.engine.store.root import RECOVERY
+from omnigraph_sql.engine.store.root import RECOVERY, schema_path
 from omnigraph_sql.engine.values import MAIN, RECOVERY_ACTOR, Snapshot, TableIdentity, TablePin
 from omnigraph_sql.engine.world import World
 
@@ -199,10 +199,28 @@ def _publish(world: World, intent: Intent, publication: Publication) -> None:
 
 def _close(world: World, intent: Intent, kind: str) -> Recovered:
     """Audit once, then disarm; a failure in between is repeated by the next recovery."""
+    if kind != "RolledForward":
+        _clear_created(world, intent)
     world.audit.append(_audit_row(world, intent, kind))
     world.failpoints.hit("heal.after_audit")
     world.objects.delete(sidecar_path(intent.operation_id))
     return Recovered(intent.operation_id, kind, intent.branch)
+
+
+def _clear_created(world: World, intent: Intent) -> None:
+    """Remove what an operation that never became visible left for itself: tables nobody knows, and its schema.
+
+    Identities are given out again when their publish did not happen, so a table that a later operation made and
+    published in the same place stays.
+    """
+    if intent.created:
+        known = world.manifest.current(MAIN).fold.names
+        for pin in intent.created:
+            if pin.identity not in known:
+                world.tables.drop(pin.path)
+                world.failpoints.hit("heal.after_drop")
+    if intent.contract is not None:
+        world.objects.delete(schema_path(intent.contract))
 
 
 def _audit_row(world: World, intent: Intent, kind: str) -> dict[str, object]:
@@ -211,6 +229,7 @@ def _audit_row(world: World, intent: Intent, kind: str) -> dict[str, object]:
         {"key": t.pin.key, "from": t.pin.version, "to": t.planned_version if forward else t.pin.version}
         for t in intent.tables
     ]
+    tables += [{"key": pin.key, "from": 0, "to": pin.version if forward else 0} for pin in intent.created]
     return {
         "operation_id": intent.operation_id,
         "kind": kind,

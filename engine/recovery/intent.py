@@ -75,7 +75,11 @@ class TableIntent:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A whole operation. `rollback_commit_id` is minted with it, so that undoing it is decidable too."""
+    """A whole operation. `rollback_commit_id` is minted with it, so that undoing it is decidable too.
+
+    `created` are empty tables made with it, at the version they begin with; nobody knows them before the publish.
+    `contract` names the schema that is in force from it on, if it changes that.
+    """
 
     operation_id: str
     writer: WriterKind
@@ -89,9 +93,11 @@ class Intent:
     outcome: Outcome = Outcome.OPEN
     registrations: tuple[TableRow, ...] = ()
     tombstones: tuple[TombstoneRow, ...] = ()
+    created: tuple[TablePin, ...] = ()
+    contract: str | None = None
 
     def __post_init__(self) -> None:
-        identities = [table.identity for table in self.tables]
+        identities = [*(table.identity for table in self.tables), *(pin.identity for pin in self.created)]
         if len(set(identities)) != len(identities):
             raise ValueError("an operation commits each table once")
 
@@ -104,8 +110,14 @@ class Intent:
 
     def publication(self) -> Publication:
         """What makes the operation visible."""
-        delta = Delta(tuple(t.done() for t in self.tables), self.registrations, self.tombstones)
-        expected = tuple((t.identity, 0 if t.fresh else t.pin.version) for t in self.tables)
+        names = tuple(TableRow(pin.identity, pin.key, pin.path) for pin in self.created)
+        versions = (*(t.done() for t in self.tables), *self.created)
+        delta = Delta(versions, (*self.registrations, *names), self.tombstones, self.contract)
+        expected = (
+            *((t.identity, 0 if t.fresh else t.pin.version) for t in self.tables),
+            *((pin.identity, 0) for pin in self.created),
+            *((row.identity, row.version) for row in self.tombstones),
+        )
         return Publication(self.branch, delta, expected, self.token.head(), self.lineage, self.fence)
 
     def undoing(self, restored: tuple[TablePin, ...], at: datetime, fence: int) -> Publication:

@@ -60,12 +60,18 @@ def encode(intent: Intent) -> bytes:
         "tables": [_table(table) for table in intent.tables],
         "registrations": [{**_identity(r.identity), "key": r.key, "path": r.path} for r in intent.registrations],
         "tombstones": [{**_identity(r.identity), "key": r.key, "version": r.version} for r in intent.tombstones],
+        "created": [_created(pin) for pin in intent.created],
+        "contract": intent.contract,
     }
     return json.dumps(body, indent=1, ensure_ascii=False).encode()
 
 
 def _identity(of: TableIdentity) -> dict[str, int]:
     return {"stable_id": of.stable_id, "incarnation_id": of.incarnation_id}
+
+
+def _created(pin: TablePin) -> dict[str, Any]:
+    return {**_identity(pin.identity), "key": pin.key, "path": pin.path, "version": pin.version}
 
 
 def _table(of: TableIntent) -> dict[str, Any]:
@@ -146,6 +152,8 @@ def _intent(found: Any) -> Intent:
         tombstones=tuple(
             TombstoneRow(_identity_of(r), _text(r["key"]), _whole(r["version"])) for r in found["tombstones"]
         ),
+        created=tuple(_created_pin(pin) for pin in found["created"]),
+        contract=None if found["contract"] is None else _ulid(found["contract"]),
     )
 
 
@@ -166,6 +174,11 @@ def _table_intent(found: Any, graph_branch: str) -> TableIntent:
     if not isinstance(forks, bool) or not isinstance(fresh, bool):
         raise TypeError("a mark is no truth value")
     return TableIntent(pin, own, _text(found["uuid"]), _whole(found["row_count"]), forks, fresh)
+
+
+def _created_pin(found: Any) -> TablePin:
+    identity = _identity_of(found)
+    return TablePin(identity, _text(found["key"]), _path(found["path"], identity), _whole(found["version"]), None, 0)
 
 
 def _identity_of(found: Any) -> TableIdentity:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import OmniError
+from omnigraph_sql.base.errors import InternalError, OmniError
 from omnigraph_sql.engine.store.failures import storage_error
 from omnigraph_sql.engine.store.indexes import index_operation
 from omnigraph_sql.engine.store.tables import Tables, is_blob
@@ -77,8 +77,15 @@ class BuildIndexes:
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AddColumns:
+    """Columns that hold NULL in every row there is; no file is written."""
+
+    fields: tuple[pa.Field, ...]
+
+
 TableChange: TypeAlias = (
-    AppendRows | ReplaceRows | RemoveRows | ReplaceTable | AppendFiles | ReplaceFiles | BuildIndexes
+    AppendRows | ReplaceRows | RemoveRows | ReplaceTable | AppendFiles | ReplaceFiles | BuildIndexes | AddColumns
 )
 
 
@@ -174,8 +181,25 @@ def _operation(tables: Tables, dataset: Any, pin: TablePin, change: TableChange)
             return LanceOperation.Overwrite(dataset.lance_schema, new), sum(f.physical_rows for f in new)
         case BuildIndexes(columns):
             return index_operation(tables, dataset, columns), pin.row_count
+        case AddColumns(fields):
+            return _grown(dataset, fields), pin.row_count
         case _:
             assert_never(change)
+
+
+def _grown(dataset: Any, fields: tuple[pa.Field, ...]) -> Any:
+    """The operation that appends columns. Lance numbers a schema anew, so the numbers in use must come out the same."""
+    from lance import LanceOperation
+    from lance.schema import LanceSchema
+
+    schema: pa.Schema = dataset.schema
+    for field in fields:
+        schema = schema.append(field)
+    grown = LanceSchema.from_pyarrow(schema)
+    before, after = ([(f.name(), f.id()) for f in of.fields()] for of in (dataset.lance_schema, grown))
+    if after[: len(before)] != before:
+        raise InternalError("the columns of the table would be numbered anew")
+    return LanceOperation.Merge([f.metadata for f in dataset.get_fragments()], grown)
 
 
 def small_fragments(dataset: Any, schema: pa.Schema) -> list[Any]:

@@ -17,6 +17,9 @@ AUDIT: Final = "_graph_commit_recoveries.lance"
 SCHEMA_TEXT: Final = "_schema.pg"
 SCHEMA_IR: Final = "_schema.ir.json"
 SCHEMA_STATE: Final = "__schema_state.json"
+SCHEMAS: Final = "__schema"
+"""Schemas that came after the first one, an object each; the manifest says which is in force."""
+
 CLAIM: Final = "__init_claim.json"
 SPARE: Final = "__cache"
 """Derived state that may vanish at any time."""
@@ -24,6 +27,11 @@ SPARE: Final = "__cache"
 _PUBLIC_OPTIONS: Final = ("endpoint", "region", "allow_http", "virtual_hosted", "bucket", "timeout", "retries")
 _SHORTEST_SECRET: Final = 3
 _BUCKET: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def schema_path(name: str) -> str:
+    """Where a stored schema lies that came after the first one."""
+    return f"{SCHEMAS}/{name}.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+import pyarrow as pa
+
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import (
     CommitUnknown,
@@ -44,11 +46,19 @@ class PlannedTable:
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """What every writer hands over. `revalidate` looks at what the token does not cover (the schema contract)."""
+    """What every writer hands over. `revalidate` looks at what the token does not cover (the schema contract).
+
+    `created` are the columns of the tables that the intent creates, in its order.
+    """
 
     intent: Intent
     tables: tuple[PlannedTable, ...]
     revalidate: Callable[[], None]
+    created: tuple[pa.Schema, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.created) != len(self.intent.created):
+            raise ValueError("every created table has its columns")
 
 
 def carry_out(world: World, plan: PublishPlan) -> Snapshot:
@@ -63,10 +73,11 @@ def carry_out(world: World, plan: PublishPlan) -> Snapshot:
         resolve(world, lease, full=False)
         _revalidate(world, plan)
         intent = replace(intent, fence=lease.fence)
-        if not plan.tables:
+        if not plan.tables and not plan.created:
             return publish(world.manifest, intent.publication())
         _arm(world, intent)
         _commit_tables(world, intent, plan.tables)
+        _create_tables(world, intent, plan.created)
         snapshot = _confirm_and_publish(world, intent)
         _disarm(world, intent)
         _tidy(world, lease, intent.branch)
@@ -118,6 +129,19 @@ def _commit_tables(world: World, intent: Intent, tables: tuple[PlannedTable, ...
                 actual=None,
                 hint=AGAIN,
             ) from error
+        except (OmniError, ForeignEffect) as error:
+            raise _half_done(intent, error) from error
+
+
+def _create_tables(world: World, intent: Intent, schemas: tuple[pa.Schema, ...]) -> None:
+    """Make the new tables. Their place follows from an identity that no publish has shown, so it is theirs alone."""
+    for pin, schema in zip(intent.created, schemas, strict=True):
+        try:
+            world.failpoints.hit("commit.before_create")
+            version = world.tables.create(pin.path, schema)
+            world.failpoints.hit("commit.after_create")
+            if version != pin.version:
+                raise ForeignEffect(f"{pin.key} begins with version {version}, not {pin.version}")
         except (OmniError, ForeignEffect) as error:
             raise _half_done(intent, error) from error
 

@@ -11,6 +11,7 @@ from omnigraph_sql.base.catalog import ID
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.engine.recovery.intent import TableIntent
 from omnigraph_sql.engine.store.effects import (
+    AddColumns,
     AppendRows,
     BuildIndexes,
     RemoveRows,
@@ -96,7 +97,7 @@ def row_count_after(pin: TablePin, change: TableChange) -> int:
             return int(rows.num_rows) if rows is not None else sum(f.physical_rows for f in files)
         case ReplaceFiles(_, row_count, replaced):
             return pin.row_count + row_count - len(replaced)
-        case BuildIndexes():
+        case BuildIndexes() | AddColumns():
             return pin.row_count
         case _:
             return pin.row_count + int(change.row_count)

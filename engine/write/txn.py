@@ -24,12 +24,16 @@ _EXPECTED_HEAD: Final = "read the branch again and decide anew"
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """The schema a write is bound to. `check` raises when the stored one is not the same any more."""
+    """The schema a write is bound to. `check` raises when the stored one is not the same any more.
+
+    `base` is the state of the branch it was read from, so that a write begins on a state and the schema of that state.
+    """
 
     catalog: Catalog
     identity_domain: str
     ir_hash: str
     check: Callable[[], None]
+    base: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def _is_text(value: str) -> bool:
 
 def begin(world: World, contract: Contract, branch: str, author: Author, now: datetime | None = None) -> WriteTxn:
     """Capture the base. Raises PreconditionFailed when the caller insists on another head."""
-    base = world.manifest.current(branch).snapshot
+    base = contract.base or world.manifest.current(branch).snapshot
     if author.expected_head is not None and author.expected_head != base.head:
         raise PreconditionFailed(
             f"the head of {branch} is {base.head}, not {author.expected_head}",

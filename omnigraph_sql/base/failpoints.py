@@ -16,10 +16,14 @@ class Failpoint:
 
 _PROTOCOL: Final = """
 write.before_lease      nothing durable has happened; whatever was staged is garbage
+schema.before_contract  a schema change is prepared, nothing is written
+schema.after_contract   a schema that nothing names
 arm.before              the lease is held, the world is revalidated, nothing is announced
 arm.after               an intent without effects
 commit.before_table     an intent, and as many effects as tables came before
 commit.after_fork       a Lance branch that only the intent knows
+commit.before_create    an intent, and as many new tables as came before
+commit.after_create     a new table that only the intent knows
 commit.after_table      one more effect than announced to anybody
 confirm.before          all effects, not confirmed: undone by a full recovery
 confirm.after           all effects, confirmed: finished by the next writer
@@ -36,6 +40,7 @@ heal.after_publish      rolled forward and not yet logged
 heal.before_restore     the decision to undo is on disk, nothing is undone
 heal.after_restore      some tables are restored, nothing is published
 heal.after_rollback     undone and published, not yet logged
+heal.after_drop         a table that never became visible is removed, the intent still there
 heal.after_audit        logged, the intent still there
 """
 

@@ -83,8 +83,8 @@ class SchemaIR:
         return ir
 
 
-_TYPE_NAME: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
-_PROPERTY_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*")
+_TYPE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_PROPERTY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESTORE: Final = "restore the schema files of the graph from a backup, or export with the version that wrote them"
 
 

@@ -53,14 +53,19 @@ class Compiled:
     programs: tuple[Program, ...]
 
 
-def compile_sql(text: str, catalog: Catalog, *, name: str = "<sql>", options: SqlOptions | None = None) -> Compiled:
-    """Every statement of a SQL script; each sees the schema changes and views of those before it."""
+def compile_sql(
+    text: str, catalog: Catalog, *, name: str = "<sql>", options: SqlOptions | None = None, skip: int = 0
+) -> Compiled:
+    """Every statement of a SQL script; each sees the schema changes and views of those before it.
+
+    The first `skip` statements are left out: they were carried out, and the catalog shows what they left.
+    """
     # sqlglot is loaded by the first SQL text, not by the first import.
     from omnigraph_sql.bind.sql import bind_script
     from omnigraph_sql.grammar.sql.parse import parse_script
 
     def work() -> Compiled:
-        bound = bind_script(parse_script(text, name=name), catalog, options)
+        bound = bind_script(parse_script(text, name=name)[skip:], catalog, options)
         return _planned("sql", bound, catalog)
 
     return _compile(work, text, name)
@@ -84,11 +89,12 @@ def compile_any(
     name: str = "<text>",
     sql: SqlOptions | None = None,
     gq: GqOptions | None = None,
+    skip: int = 0,
 ) -> Compiled:
     """The text in the language its first words speak."""
     if language_of(text) == "gq":
         return compile_gq(text, catalog, name=name, options=gq)
-    return compile_sql(text, catalog, name=name, options=sql)
+    return compile_sql(text, catalog, name=name, options=sql, skip=skip)
 
 
 def _planned(language: Language, bound: tuple[BoundProgram, ...], catalog: Catalog) -> Compiled:

@@ -51,12 +51,16 @@ def intents(draw: st.DrawFn) -> Intent:
     branch = draw(st.just("main") | branches)
     own = None if branch == "main" else branch
     named = [TableRow(i, draw(texts), path_of(i, "nodes")) for i in draw(st.lists(identities, max_size=2))]
+    planned = draw(st.lists(tables(own), max_size=3, unique_by=lambda t: t.identity))
+    new = draw(st.lists(identities, max_size=2, unique=True))
+    known = {t.identity for t in planned}
+    created = [TablePin(i, draw(texts), path_of(i, "edges"), draw(versions), None, 0) for i in new if i not in known]
     return Intent(
         draw(ulids),
         draw(st.sampled_from(WriterKind)),
         draw(instants),
         Token(branch, draw(texts), draw(st.none() | texts), draw(texts), draw(texts)),
-        tuple(draw(st.lists(tables(own), max_size=3, unique_by=lambda t: t.identity))),
+        tuple(planned),
         Lineage(draw(ulids), draw(st.none() | texts), draw(st.none() | texts), draw(instants), draw(st.none() | texts)),
         draw(ulids),
         draw(whole),
@@ -64,6 +68,8 @@ def intents(draw: st.DrawFn) -> Intent:
         draw(st.sampled_from(Outcome)),
         tuple(named),
         tuple(TombstoneRow(i, draw(texts), draw(versions)) for i in draw(st.lists(identities, max_size=2))),
+        tuple(created),
+        draw(st.none() | ulids),
     )
 
 
@@ -103,6 +109,8 @@ def sample() -> Intent:
         Outcome.OPEN,
         (TableRow(identity, "node:Person", pin.path),),
         (TombstoneRow(TableIdentity(9, 9), "node:Old", 5),),
+        (TablePin(TableIdentity(10, 11), "edge:New", path_of(TableIdentity(10, 11), "edges"), 1, None, 0),),
+        "3" * 26,
     )
 
 
@@ -169,7 +177,7 @@ def test_no_member_may_be_of_another_kind_or_missing(place: Place) -> None:
             decode("0" * 26 + ".json", changed(lambda inside, key: inside.__delitem__(key), place))
 
 
-MAY_BE_NULL = {"own_head", "actor", "message", "merged_parent", "expected_branch"}
+MAY_BE_NULL = {"own_head", "actor", "message", "merged_parent", "expected_branch", "contract"}
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
