@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from omnigraph_sql.base.seams import (
@@ -21,6 +22,8 @@ from omnigraph_sql.engine.store.manifest_table import ManifestTable
 from omnigraph_sql.engine.store.objects import Objects, objects_at
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import Tables
+
+Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,11 @@ class World:
     tables: Tables
     manifest: ManifestReader
     audit: AuditTable
+    embed: Embed | None = None
+    """Makes vectors of texts, for searches that ask with a text."""
 
     @classmethod
-    def at(cls, root: GraphRoot, seams: Seams | None = None) -> World:
+    def at(cls, root: GraphRoot, seams: Seams | None = None, embed: Embed | None = None) -> World:
         """The parts for a root; nothing is read or written yet."""
         given = seams or Seams.system()
         points = given.failpoints
@@ -63,6 +68,7 @@ class World:
             Tables(root, points),
             ManifestReader(ManifestTable(root, points)),
             AuditTable(root, points),
+            embed,
         )
 
     @property

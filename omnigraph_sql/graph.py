@@ -27,7 +27,7 @@ from omnigraph_sql.engine.recovery.torn import clear_torn_branch
 from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
-from omnigraph_sql.engine.world import Seams, World
+from omnigraph_sql.engine.world import Embed, Seams, World
 from omnigraph_sql.engine.write.txn import Author, Contract
 from omnigraph_sql.plan.compile import Compiled, compile_any
 from omnigraph_sql.plan.explain import explain
@@ -56,13 +56,14 @@ def init(
     actor: str | None = None,
     force: bool = False,
     storage_options: dict[str, str] | None = None,
+    embed: Embed | None = None,
     seams: Seams | None = None,
 ) -> Graph:
-    """Make a graph. `schema` is the text of a schema, or the path of a `.pg` file.
+    """Make a graph. `schema` is the text of a schema, or the path of a `.pg` file; `embed` makes vectors of texts.
 
     Raises ConflictError (`exists`) when there is a graph at the place already, LanguageError for the schema.
     """
-    world = World.at(GraphRoot.parse(uri, storage_options), seams)
+    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
     text, name = _schema_text(schema)
     ir = compile_schema(text, name=name, identity_domain=world.seams.ids.ulid())
     opening.init(world, contract_files(ir), ir.catalog, actor=actor, force=force)
@@ -76,15 +77,16 @@ def open(
     actor: str | None = None,
     read_only: bool = False,
     storage_options: dict[str, str] | None = None,
+    embed: Embed | None = None,
     seams: Seams | None = None,
 ) -> Graph:
     """Open a graph. For writing, whatever a dead writer left is finished or undone first; for reading, nothing is
-    written.
+    written. `embed` makes vectors of the texts that `nearest` is asked with: a list of texts in, as many vectors out.
 
     Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
     RecoveryRequired when nobody may decide what became of an operation.
     """
-    world = World.at(GraphRoot.parse(uri, storage_options), seams)
+    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
     world.manifest.current(MAIN)
     if not read_only:
         opening.open_for_writing(world)

@@ -16,6 +16,17 @@ from omnigraph_sql.base import limits
 from omnigraph_sql.engine.store.tables import STABLE_PROPERTY_ID, OpenTable, Tables
 
 _KIND: Final = "BTREE"
+TEXT_SETTINGS: Final = {
+    "base_tokenizer": "simple",
+    "language": "English",
+    "with_position": True,
+    "lower_case": True,
+    "stem": False,
+    "remove_stop_words": False,
+    "ascii_folding": False,
+    "max_token_length": None,
+}
+"""How a text index takes words from texts: as `run.search_words` does, so that it decides nothing."""
 _SEGMENTS_MAX: Final = 4
 """Parts of one index beyond which it is built anew; a lookup asks each of them."""
 

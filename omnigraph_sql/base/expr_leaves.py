@@ -159,6 +159,8 @@ class Param(Expr):
     name: str
     of: DataType = ANY
     null: bool = True
+    embeds: bool = False
+    """A text may be handed over instead of a vector; it is embedded."""
 
     @property
     def type(self) -> DataType:

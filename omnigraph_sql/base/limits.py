@@ -96,3 +96,15 @@ WALKS_MAX: Final = 16_777_216
 
 RECURSION_ROUNDS_MAX: Final = 10_000
 """Most rounds of a recursive common table expression."""
+
+SEARCH_QUERY_BYTES_MAX: Final = 16 * 1024
+"""Longest query of a text search."""
+
+FUZZY_EDITS_DEFAULT: Final = 2
+"""Edits that `fuzzy` allows when the text does not say."""
+
+FUZZY_EDITS_MAX: Final = 8
+"""Most edits that `fuzzy` takes; more would match nearly everything."""
+
+FUSION_DEPTH: Final = 1000
+"""Entities of each ranking that `rrf` counts, unless its limit is larger."""

@@ -19,6 +19,7 @@ from omnigraph_sql.base.types import (
     F32,
     F64,
     I64,
+    STRING,
     DataType,
     DecimalType,
     EnumType,
@@ -84,7 +85,8 @@ def _declared(param: Param, given: Mapping[str, object], javascript_safe: bool) 
         if param.nullable:
             return None
         raise DataError(f"parameter {param.name} is null, but declared without a question mark")
-    return _Converter(f"parameter {param.name}", javascript_safe).convert(value, param.of)
+    of = STRING if param.embeds and isinstance(value, str) else param.of
+    return _Converter(f"parameter {param.name}", javascript_safe).convert(value, of)
 
 
 def _undeclared(name: str, value: object, declared: Iterable[str], lenient: bool, javascript_safe: bool) -> Value:

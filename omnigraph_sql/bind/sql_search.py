@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
@@ -107,6 +108,8 @@ def _nearest(site: Site, name: str, field: exp.Expr, query: exp.Expr) -> Nearest
         message = f"{name} compares vectors; {shown(site, field)} is {declared(of)}"
         raise site.binder.mismatch(message, field)
     point = _constant(site, query, of, f"the query of {name}")
+    if isinstance(point, Param) and point.of == of:
+        site.binder.parameters[point.name] = replace(point, embeds=True)
     if isinstance(point, Literal) and point.of not in (STRING, of):
         made = vector_literal(point, of)
         if made is None:

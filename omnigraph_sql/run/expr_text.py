@@ -36,6 +36,7 @@ from omnigraph_sql.bind.gq_values import exact
 from omnigraph_sql.run.calls import aggregate_name, call_text
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import engine_type, is_known, scalar
+from omnigraph_sql.run.search import text_match
 
 _INLINE: Final = 2**63
 _CHECKED: Final = {"+": "add", "-": "subtract", "*": "multiply"}
@@ -81,9 +82,7 @@ def expr_text(expr: Expr, build: Build) -> str:
         case ex.LambdaVariable(name=name):
             return quoted(name)
         case ex.TextMatch():
-            raise ExecutionError(f"{expr.kind} is not carried out yet", hint="use LIKE, contains or starts_with")
-        case ex.Nearest(field=field, query=query):
-            return f"cosine_distance({expr_text(field, build)}, {expr_text(query, build)})"
+            return text_match(expr, expr_text(expr.field, build), build)
         case _:
             raise InternalError(f"{type(expr).__name__} is not a value here")
 

@@ -9,7 +9,7 @@ from typing import cast
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
-from omnigraph_sql.run import expand, joins, sources, steps
+from omnigraph_sql.run import expand, joins, search, sources, steps
 from omnigraph_sql.run.relation import Build, Domain, Rel
 
 _Maker = Callable[[Plan, Build, Domain | None], Rel]
@@ -32,7 +32,7 @@ def _makers() -> dict[type[Plan], _Maker]:
             pn.Limit: steps.limit,
             pn.OneRow: sources.one_row,
             pn.Project: steps.project,
-            pn.Rank: steps.rank,
+            pn.Rank: search.rank,
             pn.Relabel: steps.relabel,
             pn.Scan: sources.scan,
             pn.SemiJoin: joins.semi,

@@ -6,7 +6,7 @@ the distinct rows it is asked for, beside its own, and every step keeps the rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ from omnigraph_sql.base.names import PointKind
 from omnigraph_sql.base.travel import ReadPoint
 from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.store.scan import readable_batches, scan_with_pending
+from omnigraph_sql.engine.store.tables import OpenTable
 from omnigraph_sql.engine.values import Snapshot, TableIdentity
-from omnigraph_sql.engine.write.staging import Mode, MutationStaging
+from omnigraph_sql.engine.write.staging import Mode, MutationStaging, TableChanges
 from omnigraph_sql.run.query_engine import ask, fresh_name, session, telling
 from omnigraph_sql.run.scalars import constant
 from omnigraph_sql.run.scene import Scene
@@ -100,6 +101,9 @@ class Build:
     ctes: dict[str, Rel] = field(default_factory=dict)
     tables: dict[tuple[TableIdentity, str, int], str] = field(default_factory=dict)
     registered: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    wanted: dict[int, int] = field(default_factory=dict)
+    """How many of the best rows of a ranking matter, by the identity of its plan node; all when it is not there."""
     numbers: int = 0
 
     # ---- names and values ----
@@ -195,6 +199,17 @@ class Build:
         """A relation that may be read twice."""
         return self.kept(rel) if rel.volatile and rel.all else rel
 
+    # ---- functions ----
+
+    def function(self, compute: Callable[[pa.Array], pa.Array], takes: pa.DataType, gives: pa.DataType) -> str:
+        """The name of a function of one column, for this statement alone; what it compares with is inside it."""
+        from datafusion import udf
+
+        name = fresh_name()
+        session().register_udf(udf(compute, [takes], gives, "immutable", name))
+        self.functions.append(name)
+        return name
+
     # ---- tables ----
 
     def given(self, table: pa.Table, columns: Iterable[str], carried: Iterable[str] = ()) -> Rel:
@@ -231,23 +246,35 @@ class Build:
             raise ExecutionError(f"{point!r} is no point in history", hint="use a version, a commit or an instant")
         return state_at(scene.world.manifest, scene.snapshot.branch, point), None
 
-    def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None) -> Any:
+    def committed(self, of: TableType, at: ReadPoint) -> tuple[OpenTable, TableChanges | None]:
+        """A table at a point, and what is pending on it."""
+        return self._opened(of, *self._state(at))
+
+    def _opened(
+        self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None
+    ) -> tuple[OpenTable, TableChanges | None]:
         pin = snapshot.pin(TableIdentity.of(of))
         if pin is None:
             raise ExecutionError(f"{of.name} does not exist on branch {snapshot.branch}")
+        return self.scene.world.tables.open(pin), staging.of(of) if staging is not None else None
+
+    def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None) -> Any:
         tables = self.scene.world.tables
-        changes = staging.of(of) if staging is not None else None
+        table, changes = self._opened(of, snapshot, staging)
         if changes is None:
-            return scan_with_pending(session(), tables, tables.open(pin), None, None)
+            return scan_with_pending(session(), tables, table, None, None)
         pending = changes.rows()
         if changes.mode is Mode.OVERWRITE:
             return session().read_batches(readable_batches(pending))
         shadow = pa.array(sorted(changes.shadow()), pa.utf8())
-        return scan_with_pending(session(), tables, tables.open(pin), pending, shadow)
+        return scan_with_pending(session(), tables, table, pending, shadow)
 
     def close(self) -> None:
         """Forget the tables; planned queries hold theirs."""
         for name in self.registered:
             session().deregister_table(name)
+        for name in self.functions:
+            session().deregister_udf(name)
+        self.functions.clear()
         self.registered.clear()
         self.tables.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,6 +26,8 @@ class Scene:
     now: datetime
     staging: MutationStaging | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    embedded: dict[str, Sequence[float]] = field(default_factory=dict, compare=False)
+    """Texts of this statement that were embedded already."""
 
     def value(self, name: str) -> Value:
         """The value of a parameter, the reserved one included."""

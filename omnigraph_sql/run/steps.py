@@ -12,6 +12,7 @@ from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import aggregate_text, direction, expr_text, predicate_text, window_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant
+from omnigraph_sql.run.search import scores_in
 from omnigraph_sql.run.sources import only
 from omnigraph_sql.run.subqueries import same_rows, settled
 
@@ -91,7 +92,7 @@ def _with_all_askers(build: Build, rel: Rel, domain: Domain) -> tuple[Rel, str]:
     return build.add(text, (asker, rel), (*rel.columns, present), domain.columns), present
 
 
-# ---- windows, scores --------------------------------------------------------------------------------------------
+# ---- windows ----------------------------------------------------------------------------------------------------
 
 
 def window(plan: pn.Window, build: Build, domain: Domain | None) -> Rel:
@@ -117,40 +118,15 @@ def _with_constant_frame(call: ex.WindowCall, build: Build) -> ex.WindowCall:
     return replace(call, frame=ex.Frame(call.frame.unit, ends[0], ends[1]))
 
 
-def rank(plan: pn.Rank, build: Build, domain: Domain | None) -> Rel:
-    rel = build.plan(plan.input, domain)
-    score = plan.score
-    rankers = score.rankers if isinstance(score, ex.Fuse) else (score,)
-    if any(isinstance(r, ex.Bm25) for r in rankers):
-        raise ExecutionError("bm25 is not carried out yet")
-    rel, (settled_score,) = settled(build, rel, (score,), domain)
-    if isinstance(settled_score, ex.Nearest):
-        made = build.with_columns(rel, {plan.name: expr_text(settled_score, build)})
-        return only(build, made, plan.schema.order)
-    assert isinstance(settled_score, ex.Fuse)
-    return only(build, _fused(settled_score, plan.name, rel, build), plan.schema.order)
-
-
-def _fused(score: ex.Fuse, name: str, rel: Rel, build: Build) -> Rel:
-    """Reciprocal ranks of distances; equal distances share a rank, a missing one counts for nothing."""
-    distances = {build.fresh(): expr_text(r, build) for r in score.rankers}
-    rel = build.with_columns(rel, distances)
-    parts = f"PARTITION BY {listed(rel.carried)} " if rel.carried else ""
-    k = expr_text(score.k, build)
-    terms = [
-        f"CASE WHEN {quoted(d)} IS NULL THEN 0.0 ELSE "
-        f"1.0 / ({k} + dense_rank() OVER ({parts}ORDER BY {quoted(d)} ASC NULLS LAST)) END"
-        for d in distances
-    ]
-    return build.with_columns(rel, {name: " + ".join(terms)})
-
-
 # ---- order ------------------------------------------------------------------------------------------------------
 
 
 def sort(plan: pn.Sort, build: Build, domain: Domain | None) -> Rel:
-    """Keys become columns; rows that they do not tell apart stay in the order they had."""
+    """Keys become columns; rows that they do not tell apart stay in the order they had. Without a score no rank."""
     rel = build.plan(plan.input, domain)
+    scores = scores_in(plan.input) & {k.expr.name for k in plan.keys if isinstance(k.expr, ex.Column)}
+    if scores:
+        rel = build.where(rel, " AND ".join(f"{quoted(name)} IS NOT NULL" for name in sorted(scores)))
     rel, exprs = settled(build, rel, [k.expr for k in plan.keys], domain)
     texts = {build.fresh(): expr_text(e, build) for e in exprs}
     order = tuple((name, direction(key)) for name, key in zip(texts, plan.keys, strict=True))

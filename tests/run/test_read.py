@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from omnigraph_sql.base.errors import ExecutionError, StorageError
+from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.base.expr import Column, Compare, Expr, Literal, Negate, Param
 from omnigraph_sql.base.types import I64, STRING, arrow_type
 from omnigraph_sql.engine.values import TableIdentity
@@ -193,18 +193,6 @@ def test_a_table_that_cannot_be_read_is_a_storage_error(tmp_path: Path) -> None:
         file.unlink()
     with pytest.raises(StorageError, match="node:Airport"):
         graph.ask("SELECT code FROM Airport")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT code FROM Airport WHERE search(blurb, 'x')",
-        "SELECT code FROM Airport ORDER BY bm25(blurb, 'x') LIMIT 1",
-    ],
-)
-def test_what_is_not_carried_out_yet_says_so(graph: Graph, text: str) -> None:
-    with pytest.raises(ExecutionError, match="not carried out yet"):
-        graph.ask(text)
 
 
 def test_expressions_are_evaluated_over_rows_in_memory(graph: Graph) -> None:
