@@ -16,7 +16,7 @@ from omnigraph_sql.base import limits
 from omnigraph_sql.engine.store.tables import STABLE_PROPERTY_ID, OpenTable, Tables
 
 _KIND: Final = "BTREE"
-TEXT_SETTINGS: Final = {
+TEXT_SETTINGS: Final[dict[str, Any]] = {
     "base_tokenizer": "simple",
     "language": "English",
     "with_position": True,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import DataError, ResourceLimitExceeded
+from omnigraph_sql.engine.store.indexes import TEXT_SETTINGS
 from omnigraph_sql.run.search_words import TextTest, holding, normal, occurrences, terms_of, within, word_counts, words
 from tests.search import oracle
 
@@ -44,15 +45,9 @@ def test_every_character_is_a_letter_of_a_word_to_both_engines_or_to_neither(tmp
     # A character that splits words shows as a text in which the letter beside it is a word of its own.
     beside = pa.table({"id": pa.array([str(c) for c in chosen]), "t": pa.array([f"q{chr(c)}" for c in chosen])})
     made = lance.write_dataset(beside, str(tmp_path / "signs"))
-    made.create_scalar_index("t", "INVERTED", **_settings())
+    made.create_scalar_index("t", "INVERTED", **TEXT_SETTINGS)
     found = made.scanner(columns=["id", "_score"], full_text_query="q").to_table()["id"].to_pylist()
     assert {int(one) for one in found} == {c for c in chosen if not words(chr(c))}
-
-
-def _settings() -> dict[str, object]:
-    from omnigraph_sql.engine.store.indexes import TEXT_SETTINGS
-
-    return {**TEXT_SETTINGS}
 
 
 @given(st.text("ab", max_size=5), st.text("abc", max_size=5), st.integers(0, 4))
