@@ -18,6 +18,7 @@ from omnigraph_sql.cli.init import init
 from omnigraph_sql.cli.lint import lint
 from omnigraph_sql.cli.load import load
 from omnigraph_sql.cli.recover import recover
+from omnigraph_sql.cli.shell import config
 from omnigraph_sql.cli.statements import statements
 from omnigraph_sql.cli.stats import stats
 from omnigraph_sql.cli.terminal import prepare, tell, tell_error
@@ -28,6 +29,7 @@ Examples:
   ogsql demo
   ogsql init air.omni --schema air.pg
   ogsql load air.omni air.jsonl --mode append
+  ogsql air.omni
   ogsql air.omni -c "SELECT city FROM Airport"
   ogsql GRAPH --help
 """
@@ -76,7 +78,7 @@ def ogsql() -> None:
     """
 
 
-for _command in (demo, explain, init, lint, load, recover, stats):
+for _command in (config, demo, explain, init, lint, load, recover, stats):
     ogsql.add_command(_command)
 
 

@@ -61,9 +61,12 @@ class Statements(click.Command):
 @click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="A file to run, - for standard input.")
 @click.option("--name", metavar="QUERY", help="Which query of a .gq text with several.")
 @click.option("--param", "given", multiple=True, metavar="K=V", help="A parameter: JSON, or else text; repeatable.")
-@click.option("--format", "form", type=click.Choice(list(FORMS)), default="table", help="How rows are written.")
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMS)), help="How rows are written; table unless said otherwise."
+)
 @click.option("-o", "--output", "goal", metavar="FILE", help="Write rows to a file, which appears when it is complete.")
 @click.option("--read-only", is_flag=True, help="Refuse every change.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before statements that destroy (the shell).")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing about what was done.")
 @branch_option
 @actor_option
@@ -75,15 +78,18 @@ def statements(
     files: tuple[str, ...],
     name: str | None,
     given: tuple[str, ...],
-    form: str,
+    form: str | None,
     goal: str | None,
     read_only: bool,
+    yes: bool,
     quiet: bool,
     branch: str,
     actor: str | None,
     storage: tuple[str, ...],
 ) -> int:
     """Run statements against a graph: those of every -c, then of every -f, or those on standard input.
+
+    On a terminal, without any of them, the shell starts: statements are typed there, and \\? lists its commands.
 
     Each text in SQL or .gq is one unit: what it changes commits as one, unless it says BEGIN and COMMIT itself. The
     first text that fails ends the command; those before it stand. Rows go to standard output, counts and commits to
@@ -93,6 +99,10 @@ def statements(
         raise click.UsageError("a statement is given with -c, a file with -f")
     where = address(graph, branch, actor, storage)
     values = parameters(given)
+    if not commands and not files and on_terminal():
+        from omnigraph_sql.cli.shell import shell
+
+        return shell(where, read_only=read_only, form=form, goal=goal, yes=yes, values=values)
     show = (lambda _: None) if quiet else tell
     # Read before anything is opened: the engine's threads could take an interrupt that this one waits for.
     texts = _texts(commands, files)
@@ -105,13 +115,18 @@ def statements(
     with where.open(read_only=False) if writing else reading as opened, output(goal) as sink:
         for text in texts:
             for kind, result in _results(opened, text, values, name):
-                _write(result, form, sink)
+                _write(result, form or "table", sink)
                 if result.commit_id is not None or kind is Kind.WRITE:
                     show(outcome(result))
         if opened.in_transaction:
             tell("warning: the transaction was not committed, so nothing of it was kept")
             return ExitCode.REFUSED
     return ExitCode.OK
+
+
+def on_terminal() -> bool:
+    """Whether a person types and looks."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _texts(commands: Iterable[str], files: Iterable[str]) -> list[Text]:
