@@ -13,6 +13,7 @@ from typing import Any, Final
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, RecoveryRequired, StorageError
 from omnigraph_sql.base.names import BranchName
+from omnigraph_sql.base.process import enter_engine, refuse_forked
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.bind.sql_binder import SqlOptions
@@ -63,6 +64,7 @@ def init(
 
     Raises ConflictError (`exists`) when there is a graph at the place already, LanguageError for the schema.
     """
+    enter_engine()
     world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
     text, name = _schema_text(schema)
     ir = compile_schema(text, name=name, identity_domain=world.seams.ids.ulid())
@@ -86,6 +88,7 @@ def open(
     Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
     RecoveryRequired when nobody may decide what became of an operation.
     """
+    enter_engine()
     world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
     world.manifest.current(MAIN)
     if not read_only:
@@ -153,6 +156,11 @@ class Graph:
     def head(self) -> str:
         """Id of the newest commit on the branch; of a past state, the commit that made it."""
         return self._open()._session.snapshot().head
+
+    @property
+    def session(self) -> Session:
+        """What runs the statements; for front doors of their own."""
+        return self._session
 
     @property
     def in_transaction(self) -> bool:
@@ -345,6 +353,7 @@ class Graph:
         self._closed = True
 
     def _open(self) -> Graph:
+        refuse_forked()
         if self._closed:
             raise ConflictError("the graph is closed", code="closed", hint="open it again")
         return self

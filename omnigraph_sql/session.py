@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
 
 from omnigraph_sql.base.commands import Begin, Command, Commit, Describe, Explain, Rollback, Show, Summarize
 from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, NotSupported
+from omnigraph_sql.base.process import refuse_forked
 from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
+from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
@@ -74,6 +78,7 @@ class Session:
 
     def steps(self, request: Request, base: Snapshot, skip: int = 0) -> list[Step]:
         """The statements of a text, but for the first `skip`, under the schema of a state."""
+        refuse_forked()
         return steps(request, self._plans, self.keeper.at(base), skip)
 
     def refuse_read_only(self) -> None:
@@ -87,18 +92,21 @@ class Session:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    def run(self, request: Request) -> Result:
+    def run(self, request: Request, *, opens: bool = False) -> Result:
         """Run a text: reads give rows; mutations of one text commit as one, unless it says BEGIN and COMMIT itself.
 
         A change of the schema commits what is open, then itself; what follows it in the text is compiled after it.
+        `opens`: a mutation begins a transaction that stays open, so that nothing is visible before it is committed.
         """
+        refuse_forked()
         base = self._base()
         every = self.steps(request, base)
         self._refuse_misplaced(every)
         result = empty_result()
         while every:
             until = next((place for place, step in enumerate(every) if _changes_schema(step)), len(every))
-            result = self._part(every[:until], base) if until else result
+            part = every[:until]
+            result = (self._opening(part, base) if opens else self._part(part, base)) if part else result
             if until == len(every):
                 break
             result = self._change_schema(every[until])
@@ -119,6 +127,41 @@ class Session:
         for place, step in enumerate(every):
             result = self._one(step, base if place == 0 else None)
         return result
+
+    def _opening(self, every: list[Step], base: Snapshot) -> Result:
+        """The same, but the first mutation opens a transaction that stays open, unless a statement fails."""
+        result = empty_result()
+        with ExitStack() as stack:
+            for place, step in enumerate(every):
+                if self.transaction is None and mutates(step.program.bound.statement):
+                    opened = stack.enter_context(self._opened())
+                    step = self._again(step, opened.snapshot)
+                result = self._one(step, base if place == 0 else None)
+        return result
+
+    @contextmanager
+    def _opened(self) -> Iterator[Transaction]:
+        """A transaction of the session that outlives the block, unless that fails."""
+        self._transaction, self._ended_early = self.begin(), False
+        transaction = self._transaction
+        try:
+            yield transaction
+        except BaseException:
+            transaction.rollback()
+            raise
+
+    def many(self, request: Request, sets: Iterable[Given], *, opens: bool = False) -> Result:
+        """Run a text once for every set of values, all or nothing: in the open transaction or one of its own, which
+        stays open when the caller says so."""
+        refuse_forked()
+        if self.transaction is not None:
+            return Result(empty_reader(), counts=self.transaction.many(request, sets))
+        if opens:
+            with self._opened() as transaction:
+                return Result(empty_reader(), counts=transaction.many(request, sets))
+        with self.begin() as alone:
+            counts = alone.many(request, sets)
+            return Result(empty_reader(), counts=counts, receipt=alone.commit())
 
     def _refuse_misplaced(self, every: list[Step]) -> None:
         """Before anything runs: a text whose BEGIN and COMMIT do not fit must not be half carried out."""

@@ -13,14 +13,14 @@ import pyarrow as pa
 from omnigraph_sql.base.errors import DataError, LanguageError, Location
 from omnigraph_sql.base.expr import Value
 from omnigraph_sql.base.schema import Field
-from omnigraph_sql.bind.parameters import Given, bind_parameters
+from omnigraph_sql.bind.parameters import PARAMETERS, Given, bind_parameters, bind_sets
 from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.grammar.source import Source, Span
 from omnigraph_sql.plan.compile import Compiled, Program, compile_any, compile_gq, compile_sql
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import StoredSchema
 from omnigraph_sql.run.read import read
-from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.scene import Scene, Sets
 
 Language = Literal["gq", "sql", "any"]
 _PLANS_KEPT: Final = 256
@@ -29,12 +29,16 @@ _PLACE_CHARACTERS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A text to be run, with the values of its parameters and, for a file of queries, the name of one."""
+    """A text to be run, with the values of its parameters and, for a file of queries, the name of one.
+
+    `sets`: the text stands for as many statements as there are sets of values, carried out together.
+    """
 
     text: str
     params: Given = None
     language: Language = "any"
     name: str | None = None
+    sets: tuple[Given, ...] | None = None
 
     def place(self) -> Location:
         """The beginning of the text, for errors about a whole statement."""
@@ -103,11 +107,21 @@ class Step:
             _refuse_missing(self.program, given or {})
         return bind_parameters(self.program.parameters, given)
 
+    def sets(self) -> Sets | None:
+        """The values of all sets at once; None when the request has none."""
+        given = self.request.sets
+        if given is None:
+            return None
+        columns = bind_sets(self.program.parameters, given, optional=self.declares)
+        return Sets(len(given), columns)
+
 
 def _refuse_missing(program: Program, given: Mapping[str, object]) -> None:
     for param in program.parameters:
         if param.name not in given:
-            raise DataError(f"parameter {param.name} is missing", hint="hand over a value for it, None for null")
+            raise DataError(
+                f"parameter {param.name} is missing", hint="hand over a value for it, None for null", code=PARAMETERS
+            )
 
 
 def steps(request: Request, plans: PlanCache, schema: StoredSchema, skip: int = 0) -> list[Step]:

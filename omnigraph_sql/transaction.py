@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Protocol
+from itertools import islice
+from typing import Final, Protocol
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.commands import Begin, Commit, Rollback
 from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, ReadSetChanged
+from omnigraph_sql.base.process import refuse_forked
 from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.engine.values import Snapshot
@@ -20,8 +22,11 @@ from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.schema import changes_schema
+from omnigraph_sql.run.sets import takes_sets
 from omnigraph_sql.run.write import apply
 from omnigraph_sql.statements import Request, Step, empty_result, labelled, rows_of
+
+_SETS_AT_ONCE: Final = 10_000
 
 
 class Owner(Protocol):
@@ -73,6 +78,30 @@ class Transaction:
             result = self.step(step)
         return result
 
+    def many(self, request: Request, sets: Iterable[Given]) -> Counts:
+        """One statement for every set of values, all of it or nothing; inserts go in great parts."""
+        self._refuse_closed()
+        staging, kinds, done = self._staging, self._kinds, len(self._done)
+        nodes, edges = staging.affected_nodes, staging.affected_edges
+        try:
+            with staging.statement():
+                waiting = iter(sets)
+                while part := tuple(islice(waiting, _SETS_AT_ONCE)):
+                    self._part(request, part)
+        except BaseException:
+            self._kinds = kinds
+            del self._done[done:]
+            raise
+        return Counts(staging.affected_nodes - nodes, staging.affected_edges - edges)
+
+    def _part(self, request: Request, sets: tuple[Given, ...]) -> None:
+        every = self._owner.steps(replace(request, sets=sets), self._txn.base)
+        if len(every) == 1 and takes_sets(every[0].program.plan):
+            self.step(every[0])
+            return
+        for params in sets:
+            self.run(replace(request, params=params))
+
     def step(self, step: Step) -> Result:
         """One statement. One that would mix the kinds is refused, and the transaction goes on without it."""
         self._refuse_closed()
@@ -112,7 +141,9 @@ class Transaction:
 
     def _scene(self, step: Step) -> Scene:
         txn = self._txn
-        return Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, step.values())
+        sets = step.sets()
+        values = step.values() if sets is None else {}
+        return Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, values, sets=sets)
 
     def commit(self) -> Receipt:
         """Publish everything at once. Blind inserts are prepared anew when the branch moved."""
@@ -149,6 +180,7 @@ class Transaction:
         self._open = False
 
     def _refuse_closed(self) -> None:
+        refuse_forked()
         if not self._open:
             raise ConflictError("the transaction is over", code="transaction_closed", hint="begin a new one")
 

@@ -52,13 +52,18 @@ def _window(line: str, at: int) -> tuple[int, str]:
     return at - first, cut
 
 
-class OmniError(Exception):
-    """Root of every error the library raises on purpose.
+class Error(Exception):
+    """Root of every error the library raises on purpose, under the name PEP 249 gives to it.
 
-    `code` is stable and meant for programs, `hint` is what a person should do next.
+    `code` is stable and meant for programs, `hint` is what a person should do next. What a DB-API connection raises
+    knows its `sqlstate` too and, when a text is at fault, the place: `position`, `line` and `column`, counted from 1.
     """
 
     default_code: ClassVar[str] = "error"
+    sqlstate: str | None = None
+    position: int | None = None
+    line: int | None = None
+    column: int | None = None
 
     def __init__(self, message: str, *, hint: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -87,6 +92,14 @@ class OmniError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+class OmniError(Error):
+    """Root of the tree whose classes tell the caller's next move: what everything but a DB-API connection raises."""
+
+
+class DatabaseError(Error):
+    """PEP 249: not the fault of how the interface is used. Two names of the tree are names of PEP 249 below it too."""
 
 
 class LanguageError(OmniError):
@@ -163,7 +176,7 @@ class NotSupported(LanguageError):
     default_code = "not_supported"
 
 
-class DataError(OmniError):
+class DataError(OmniError, DatabaseError):
     """The data is refused; change the data."""
 
     default_code = "data"
@@ -360,7 +373,7 @@ class FormatError(OmniError):
     default_code = "format"
 
 
-class InternalError(OmniError):
+class InternalError(OmniError, DatabaseError):
     """Our bug: a state that no input should reach."""
 
     default_code = "internal"

@@ -39,6 +39,9 @@ _UNSIGNED_MAX: Final = 2**63 - 1
 """Unsigned 64-bit parameters stop here, as in the reference: everything above would not survive a signed column."""
 _DECIMAL_TEXT: Final = re.compile(r"-?[0-9]{1,20}")
 
+PARAMETERS: Final = "parameters"
+"""Code of a refusal that is about which values were handed over, not about what they are."""
+
 Given: TypeAlias = "Mapping[str, object] | Sequence[object] | None"
 
 
@@ -59,27 +62,67 @@ def bind_parameters(
     return {**{name: _declared(param, given, javascript_safe) for name, param in declared.items()}, **inferred}
 
 
+def bind_sets(params: tuple[Param, ...], sets: Sequence[Given], *, optional: bool) -> dict[str, list[Value]]:
+    """Typed values of every parameter, one for each set; `optional` lets a set leave out what may be null.
+
+    Raises DataError, naming the set, counted from 1, and the parameter.
+    """
+    columns: dict[str, list[object]] = {param.name: [] for param in params}
+    for number, values in enumerate(sets, 1):
+        if type(values) is tuple and len(values) == len(params) and all(name.isdecimal() for name in columns):
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+            continue
+        try:
+            given = _by_name(params, values)
+            if unknown := [name for name in given if name not in columns]:
+                _undeclared(unknown[0], None, columns, False, False)
+            for param in params:
+                if param.name not in given and not (optional and param.nullable):
+                    raise DataError(f"parameter {param.name} is missing", code=PARAMETERS)
+                columns[param.name].append(given.get(param.name))
+        except DataError as error:
+            raise DataError(f"set {number}: {error.message}", hint=error.hint, code=error.code) from None
+    return {param.name: _converted(param, columns[param.name]) for param in params}
+
+
+def _converted(param: Param, values: list[object]) -> list[Value]:
+    converter = _Converter(f"parameter {param.name}", False)
+    made: list[Value] = []
+    for value in values:
+        try:
+            if value is None and not param.nullable:
+                raise DataError(f"parameter {param.name} is null, but declared without a question mark")
+            made.append(None if value is None else converter.convert(value, param.of))
+        except DataError as error:
+            error.message = f"set {len(made) + 1}: {error.message}"
+            raise
+    return made
+
+
 def _by_name(params: tuple[Param, ...], values: Given) -> Mapping[str, object]:
     if values is None:
         return {}
     if isinstance(values, Mapping):
         for name in values:
             if not isinstance(name, str):
-                raise DataError(f"parameter names are strings, not {name!r}")
+                raise DataError(f"parameter names are strings, not {name!r}", code=PARAMETERS)
         return values
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise DataError(f"parameters are an object of names and values, not {type(values).__name__}")
+        raise DataError(f"parameters are an object of names and values, not {type(values).__name__}", code=PARAMETERS)
     if not all(param.name.isdecimal() for param in params):
         names = ", ".join(param.name for param in params)
-        raise DataError(f"these parameters have names ({names}); hand over an object, not an array")
+        raise DataError(f"these parameters have names ({names}); hand over an object, not an array", code=PARAMETERS)
     if len(values) != len(params):
-        raise DataError(f"the statement has {len(params)} parameters, {len(values)} values were given")
+        raise DataError(f"the statement has {len(params)} parameters, {len(values)} values were given", code=PARAMETERS)
     return {param.name: value for param, value in zip(params, values, strict=True)}
 
 
 def _declared(param: Param, given: Mapping[str, object], javascript_safe: bool) -> Value:
     if param.name not in given and not param.nullable:
-        raise DataError(f"parameter {param.name} is missing", hint=f"it is declared as {type_text(param.of)}")
+        raise DataError(
+            f"parameter {param.name} is missing", hint=f"it is declared as {type_text(param.of)}", code=PARAMETERS
+        )
     value = given.get(param.name)
     if value is None:
         if param.nullable:
@@ -91,11 +134,11 @@ def _declared(param: Param, given: Mapping[str, object], javascript_safe: bool) 
 
 def _undeclared(name: str, value: object, declared: Iterable[str], lenient: bool, javascript_safe: bool) -> Value:
     if name == NOW_PARAMETER:
-        raise DataError(f"parameter {name} is reserved")
+        raise DataError(f"parameter {name} is reserved", code=PARAMETERS)
     if not lenient:
         near = closest(name.removeprefix("$"), declared)
         hint = f"did you mean {near}?" if near is not None else None
-        raise DataError(f"no parameter is called {name}", hint=hint)
+        raise DataError(f"no parameter is called {name}", hint=hint, code=PARAMETERS)
     return _Converter(f"parameter {name}", javascript_safe).infer(value) if value is not None else None
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from omnigraph_sql.base.errors import ValueOutOfRange
 from omnigraph_sql.base.expr import Value
+from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.types import arrow_type, is_open
 from omnigraph_sql.plan.nodes import Values
 from omnigraph_sql.run.scalars import NotConstant, constant
@@ -21,13 +22,16 @@ def constants(plan: Values, scene: Scene) -> pa.Table | None:
             if isinstance(value, NotConstant):
                 return None
             values.append(value)
-    arrays = []
-    for field, values in zip(plan.fields, columns, strict=True):
-        try:
-            arrays.append(_array(values, None if is_open(field.type) else arrow_type(field.type)))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
-            raise ValueOutOfRange(f"a value of {field.name} does not fit: {error}") from error
+    arrays = [column_of(field, values) for field, values in zip(plan.fields, columns, strict=True)]
     return pa.Table.from_arrays(arrays, names=[field.name for field in plan.fields])
+
+
+def column_of(field: Field, values: list[Value]) -> pa.Array:
+    """The values in the field's type. Raises ValueOutOfRange."""
+    try:
+        return _array(values, None if is_open(field.type) else arrow_type(field.type))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
+        raise ValueOutOfRange(f"a value of {field.name} does not fit: {error}") from error
 
 
 def _array(values: list[Value], of: pa.DataType | None) -> pa.Array:

@@ -14,8 +14,20 @@ from omnigraph_sql.engine.write.staging import MutationStaging
 
 
 @dataclass(frozen=True, slots=True)
+class Sets:
+    """Several values for every parameter: what a statement that is carried out for all of them at once works on."""
+
+    count: int
+    columns: Mapping[str, Sequence[Value]]
+
+    def __post_init__(self) -> None:
+        if any(len(values) != self.count for values in self.columns.values()):
+            raise ValueError("every parameter has a value in every set")
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
-    """One snapshot, what is pending on top of it, and the values of the parameters.
+    """One snapshot, what is pending on top of it, and the values of the parameters, or several sets of them.
 
     `now` is the instant of the statement; every use of `now()` sees it.
     """
@@ -28,6 +40,7 @@ class Scene:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     embedded: dict[str, Sequence[float]] = field(default_factory=dict, compare=False)
     """Texts of this statement that were embedded already."""
+    sets: Sets | None = None
 
     def value(self, name: str) -> Value:
         """The value of a parameter, the reserved one included."""

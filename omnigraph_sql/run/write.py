@@ -22,6 +22,7 @@ from omnigraph_sql.plan.sources import OneRow
 from omnigraph_sql.run.constants import constants
 from omnigraph_sql.run.read import evaluate, read
 from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.sets import rows_of_sets
 
 Named = tuple[tuple[str, Expr], ...]
 
@@ -60,6 +61,8 @@ def staging_of(scene: Scene) -> MutationStaging:
 
 def input_rows(plan: Plan, scene: Scene) -> pa.Table:
     """The rows a mutation works on; constant ones without an engine. Reading a table ties the write to its base."""
+    if isinstance(plan, Values) and scene.sets is not None:
+        return rows_of_sets(plan, scene.sets, scene)
     if isinstance(plan, Values):
         made = constants(plan, scene)
         if made is not None:
