@@ -182,7 +182,7 @@ def _in_list(expr: ex.InList, build: Build) -> str:
 
 def _like(expr: ex.Like, build: Build) -> str:
     """The engine's LIKE always escapes with a backslash, so patterns are rewritten to that."""
-    pattern, escape = expr.pattern, expr.escape
+    pattern, escape = _one_text(expr.pattern), expr.escape
     word = f"{'NOT ' if expr.negated else ''}{'ILIKE' if expr.ignore_case else 'LIKE'}"
     if isinstance(pattern, ex.Literal) and (escape is None or isinstance(escape, ex.Literal)):
         text = pattern.value
@@ -195,6 +195,17 @@ def _like(expr: ex.Like, build: Build) -> str:
     else:
         raise ExecutionError("LIKE with ESCAPE takes a constant pattern", hint="leave ESCAPE out, or use regexp_like")
     return f"({expr_text(expr.operand, build)} {word} {shown})"
+
+
+def _one_text(expr: Expr) -> Expr:
+    """Constant texts that are joined, as one."""
+    if isinstance(expr, ex.Arithmetic) and expr.op == "||":
+        match _one_text(expr.left), _one_text(expr.right):
+            case ex.Literal(value=str(left)), ex.Literal(value=str(right)):
+                return ex.Literal(left + right, STRING)
+            case _:
+                pass
+    return expr
 
 
 def _with_backslashes(pattern: str, escape: str | None) -> str:
