@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import InternalError, OmniError
 from omnigraph_sql.engine.store.failures import storage_error
-from omnigraph_sql.engine.store.indexes import index_operation
+from omnigraph_sql.engine.store.indexes import TableIndex, index_operation
 from omnigraph_sql.engine.store.tables import Tables, is_blob
 from omnigraph_sql.engine.values import TablePin
 
@@ -72,9 +72,9 @@ class ReplaceFiles:
 
 @dataclass(frozen=True, slots=True)
 class BuildIndexes:
-    """Indexes of these columns are made, or made to cover what they leave out; the rows stay."""
+    """These indexes are made, or made to cover what they leave out; the rows stay."""
 
-    columns: tuple[str, ...]
+    indexes: tuple[TableIndex, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ def _operation(tables: Tables, dataset: Any, pin: TablePin, change: TableChange)
         case ReplaceTable(rows, files):
             new = list(files) if rows is None or not rows.num_rows else write_files(tables, dataset, rows, schema)
             return LanceOperation.Overwrite(dataset.lance_schema, new), sum(f.physical_rows for f in new)
-        case BuildIndexes(columns):
-            return index_operation(tables, dataset, columns), pin.row_count
+        case BuildIndexes(indexes):
+            return index_operation(tables, dataset, indexes), pin.row_count
         case AddColumns(fields):
             return _grown(dataset, fields), pin.row_count
         case _:

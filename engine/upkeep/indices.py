@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from omnigraph_sql.base.catalog import DST, ID, SRC, EdgeType, TableType
@@ -13,8 +12,8 @@ from omnigraph_sql.base.types import STRING, EnumType, Kind, ListType, ScalarTyp
 from omnigraph_sql.engine.manifest.publisher import Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, WriterKind
 from omnigraph_sql.engine.store.effects import BuildIndexes
-from omnigraph_sql.engine.store.indexes import lacking
-from omnigraph_sql.engine.values import TableIdentity, table_key
+from omnigraph_sql.engine.store.indexes import LANCE_KINDS, IndexKind, TableIndex, lacking, stored_indexes
+from omnigraph_sql.engine.values import TableIdentity, TablePin, table_key
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.commit import PlannedTable, PublishPlan, carry_out
 from omnigraph_sql.engine.write.stage import planned_table
@@ -24,19 +23,6 @@ _ATTEMPTS_MAX: Final = 5
 """Times the work is planned anew because the branch moved."""
 
 _UNSORTED: Final = frozenset((Kind.BLOB, Kind.ANY, Kind.NULL, Kind.INTERVAL))
-
-
-class IndexKind(StrEnum):
-    """What an index answers."""
-
-    SORTED = "sorted"
-    """Equality and order."""
-    TEXT = "text"
-    """Words in a text."""
-    VECTOR = "vector"
-    """Nearest vectors."""
-    ITEMS = "items"
-    """Items of a list."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,7 +36,7 @@ class ColumnIndex:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What was built or extended, and what the schema wants that this version does not build.
+    """What was built or extended, and what the schema wants that is not built: of lists, or of too few rows.
 
     `commit_id` None: nothing was missing, so there is no commit. Without what is pending reads take longer and give the
     same.
@@ -80,22 +66,23 @@ def ensure_indices(world: World, contract: Callable[[], Contract], branch: str, 
 
 def _attempt(world: World, txn: WriteTxn, author: Author) -> IndexReport:
     wanted = [index for of in txn.contract.catalog.tables() for index in wanted_indexes(of)]
-    pending = tuple(index for index in wanted if index.kind is not IndexKind.SORTED)
     ids = world.seams.ids
     operation_id = ids.ulid()
     tables: list[PlannedTable] = []
     built: list[ColumnIndex] = []
+    pending: list[ColumnIndex] = []
     for of in sorted(txn.contract.catalog.tables(), key=table_key):
         pin = txn.base.pin(TableIdentity.of(of))
         if pin is None:
             raise InternalError(f"{table_key(of)} is not a table of this graph")
-        columns = [i.column for i in wanted if i.table == pin.key and i.kind is IndexKind.SORTED]
-        missing = lacking(world.tables, world.tables.open(pin), columns) if pin.row_count else ()
+        own = [i for i in wanted if i.table == pin.key]
+        missing = _missing(world, pin, own)
+        pending += _pending(world, pin, own, missing)
         if missing:
-            built += [ColumnIndex(pin.key, column, IndexKind.SORTED) for column in missing]
+            built += [ColumnIndex(pin.key, index.column, index.kind) for index in missing]
             tables.append(planned_table(world, txn.base, pin, BuildIndexes(missing), operation_id))
     if not tables:
-        return IndexReport(txn.branch, None, (), pending)
+        return IndexReport(txn.branch, None, (), tuple(pending))
     commit_id = ids.ulid()
     intent = Intent(
         operation_id,
@@ -107,7 +94,28 @@ def _attempt(world: World, txn: WriteTxn, author: Author) -> IndexReport:
         ids.ulid(),
     )
     carry_out(world, PublishPlan(intent, tuple(tables), txn.contract.check))
-    return IndexReport(txn.branch, commit_id, tuple(built), pending)
+    return IndexReport(txn.branch, commit_id, tuple(built), tuple(pending))
+
+
+def _missing(world: World, pin: TablePin, own: list[ColumnIndex]) -> tuple[TableIndex, ...]:
+    if not pin.row_count:
+        return ()
+    buildable = [TableIndex(i.column, i.kind) for i in own if i.kind in LANCE_KINDS]
+    return lacking(world.tables, world.tables.open(pin), buildable)
+
+
+def _pending(
+    world: World, pin: TablePin, own: list[ColumnIndex], missing: tuple[TableIndex, ...]
+) -> Iterator[ColumnIndex]:
+    """What stays unbuilt: kinds that are never built, and vectors and texts of which there are too few."""
+    searched = [i for i in own if i.kind is not IndexKind.SORTED]
+    if not searched:
+        return
+    there = (
+        {(i.column, i.kind) for i in stored_indexes(world.tables, world.tables.open(pin))} if pin.row_count else set()
+    )
+    there |= {(i.column, i.kind) for i in missing}
+    yield from (i for i in searched if (i.column, i.kind) not in there)
 
 
 def wanted_indexes(of: TableType) -> Iterator[ColumnIndex]:

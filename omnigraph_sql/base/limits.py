@@ -85,6 +85,9 @@ SMALL_FRAGMENT_ROWS_MAX: Final = 4096
 INDEXED_ROWS_MIN: Final = 1024
 """Rows without an index from which on building one is worth it; fewer are simply read."""
 
+VECTOR_INDEXED_ROWS_MIN: Final = 65_536
+"""Vectors without an index from which on building one is worth it; fewer are compared one by one, which is exact."""
+
 LOAD_LINE_BYTES_MAX: Final = 32 * 1024 * 1024
 """Longest line of a `.jsonl` file."""
 

@@ -11,6 +11,7 @@ from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, NodeType
 from omnigraph_sql.base.errors import ExecutionError
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.types import DataType, Kind, ScalarType, arrow_type, type_text
+from omnigraph_sql.engine.store.indexes import LANCE_KINDS, stored_indexes
 from omnigraph_sql.engine.values import MAIN, TableIdentity
 from omnigraph_sql.run.scene import Scene
 
@@ -78,6 +79,20 @@ def _omni_tables(scene: Scene) -> Iterator[Row]:
             "row_count": pin.row_count if pin is not None else None,
             "version": pin.version if pin is not None else None,
         }
+
+
+def _indexes(scene: Scene) -> Iterator[Row]:
+    tables = scene.world.tables
+    for of in scene.catalog.tables():
+        pin = scene.snapshot.pin(TableIdentity.of(of))
+        for index in stored_indexes(tables, tables.open(pin)) if pin is not None and pin.row_count else ():
+            yield {
+                "name": index.name,
+                "table_name": of.name,
+                "columns": [index.column],
+                "method": LANCE_KINDS[index.kind].lower(),
+                "is_unique": index.column == ID,
+            }
 
 
 def _kind(of: TableType) -> str:
@@ -263,6 +278,7 @@ _MAKERS: Final[dict[str, Callable[[Scene], Iterator[Row]]]] = {
     "omni.branches": _branches,
     "omni.commits": _commits,
     "omni.tables": _omni_tables,
+    "omni.indexes": _indexes,
     "information_schema.schemata": _schemata,
     "information_schema.tables": _tables,
     "information_schema.columns": _columns,
