@@ -36,7 +36,7 @@ from omnigraph_sql.bind.gq_values import exact
 from omnigraph_sql.run.calls import aggregate_name, call_text
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import engine_type, is_known, scalar
-from omnigraph_sql.run.search import text_match
+from omnigraph_sql.run.search_match import text_match
 
 _INLINE: Final = 2**63
 _CHECKED: Final = {"+": "add", "-": "subtract", "*": "multiply"}

@@ -1,4 +1,4 @@
-"""Search, row by row: text predicates and scores as functions of a row, pending or stored, however it was reached."""
+"""Scores of rows: functions of a row, pending or stored, however it was reached, or the best rows from the store."""
 
 from __future__ import annotations
 
@@ -15,38 +15,22 @@ from omnigraph_sql.engine.write.staging import Mode
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan, walk_plan
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
-from omnigraph_sql.run.scalars import NOT_CONSTANT, constant
 from omnigraph_sql.run.search_corpus import corpus_of, stored_corpus
-from omnigraph_sql.run.search_embed import point_for
+from omnigraph_sql.run.search_embed import point_for, value_of
 from omnigraph_sql.run.search_score import Corpus, distances, relevance
-from omnigraph_sql.run.search_words import TextTest, terms_of
-
-
-def text_test(expr: ex.TextMatch, build: Build) -> TextTest:
-    """The predicate with the values of its arguments."""
-    edits = None if expr.max_edits is None else value_of(expr.max_edits, build)
-    return TextTest.of(expr.kind, value_of(expr.query, build), edits)
-
-
-def text_match(expr: ex.TextMatch, field: str, build: Build) -> str:
-    """The text of a text predicate; `field` is the rendered column. The query goes in as a value inside a function."""
-    matcher = text_test(expr, build).matcher()
-    name = build.function(matcher, pa.utf8(), pa.bool_())
-    return f"{name}(arrow_cast({field}, 'Utf8'))"
-
-
-def value_of(expr: Expr, build: Build) -> object:
-    value = constant(expr, build.scene)
-    if value is NOT_CONSTANT:
-        raise InternalError("the query of a search is a constant")
-    return value
-
+from omnigraph_sql.run.search_top import fusion_k, top
+from omnigraph_sql.run.search_words import terms_of
 
 # ---- scores -----------------------------------------------------------------------------------------------------
 
 
 def rank(plan: pn.Rank, build: Build, domain: Domain | None) -> Rel:
-    """The rows with their score; null where a ranker has none."""
+    """The rows with their score; null where a ranker has none. Where only the best matter, others may be missing."""
+    count = build.wanted.get(id(plan))
+    if count is not None and domain is None:
+        best = top(plan, count, build, lambda ranker: _score_text(ranker, plan.input, build))
+        if best is not None:
+            return best
     rel = build.plan(plan.input, domain)
     score = plan.score
     if isinstance(score, ex.Fuse):
@@ -60,11 +44,11 @@ def rank(plan: pn.Rank, build: Build, domain: Domain | None) -> Rel:
 def _score_text(score: Expr, source: Plan, build: Build) -> str:
     match score:
         case ex.Nearest(field=Column(name=name, of=VectorType(dimensions=dimension) as of), query=query):
-            point = point_for(value_of(query, build), *place_of(source, name), name, dimension, build.scene)
+            point = point_for(value_of(query, build.scene), place_of(source, name)[0], name, dimension, build.scene)
             function = build.function(lambda vectors: distances(vectors, point), arrow_type(of), pa.float64())
             return f"{function}({quoted(name)})"
         case ex.Bm25(field=Column(name=name), query=query):
-            terms = terms_of(value_of(query, build), "bm25")
+            terms = terms_of(value_of(query, build.scene), "bm25")
             corpus = corpus_for(source, name, terms, build)
             function = build.function(relevance(terms, corpus), pa.utf8(), pa.float64())
             return f"{function}(arrow_cast({quoted(name)}, 'Utf8'))"
@@ -94,9 +78,7 @@ def corpus_for(source: Plan, column: str, terms: tuple[str, ...], build: Build) 
 
 def _fused(score: ex.Fuse, plan: pn.Rank, rel: Rel, build: Build) -> Rel:
     """Reciprocal ranks: every ranker counts its best entities, whose rows share a rank; none anywhere is no score."""
-    k = value_of(score.k, build)
-    if isinstance(k, bool) or not isinstance(k, int) or k <= 0:
-        raise ExecutionError(f"k of rrf is a whole number above 0, not {k!r}")
+    k = fusion_k(score, build.scene)
     depth = max(limits.FUSION_DEPTH, build.wanted.get(id(plan), 0))
     rankers = {build.fresh(): ranker for ranker in score.rankers}
     rel = build.with_columns(rel, {name: _score_text(r, plan.input, build) for name, r in rankers.items()})
@@ -115,6 +97,18 @@ def _fused(score: ex.Fuse, plan: pn.Rank, rel: Rel, build: Build) -> Rel:
     terms = [f"CASE WHEN {c} THEN 1.0 / ({k} + {quoted(r)}) ELSE 0.0 END" for c, r in zip(counts, ranks, strict=True)]
     text = f"CASE WHEN {' OR '.join(counts)} THEN {' + '.join(terms)} END"
     return build.with_columns(rel, {plan.name: text})
+
+
+def want_best(plan: pn.Limit, count: int | None, offset: int, build: Build) -> None:
+    """Note for a ranking right below how many of its best rows a limit lets through, if it is ordered best first."""
+    sort = plan.input
+    if count is None or not isinstance(sort, pn.Sort) or not isinstance(sort.keys[0].expr, Column):
+        return
+    key, node = sort.keys[0], sort.input
+    while isinstance(node, pn.Rank):
+        if node.name == sort.keys[0].expr.name and key.descending is not isinstance(node.score, ex.Nearest):
+            build.wanted[id(node)] = count + offset
+        node = node.input
 
 
 def scores_in(plan: Plan) -> frozenset[str]:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph_sql.base.catalog import TableType
-from omnigraph_sql.base.errors import DataError, ExecutionError, OmniError
-from omnigraph_sql.base.travel import ReadPoint
+from omnigraph_sql.base.errors import DataError, ExecutionError, InternalError, OmniError
+from omnigraph_sql.base.expr import Expr
+from omnigraph_sql.run.scalars import NOT_CONSTANT, constant
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.search_score import point_of
 
 _OPEN_WITH = "open the graph with embed=…, a function from a list of texts to a list of vectors"
 
 
-def point_for(query: object, of: TableType, at: ReadPoint, column: str, dimension: int, scene: Scene) -> Any:
+def value_of(expr: Expr, scene: Scene) -> object:
+    """An argument of a search, which is a literal or a parameter."""
+    value = constant(expr, scene)
+    if value is NOT_CONSTANT:
+        raise InternalError("the arguments of a search are constants")
+    return value
+
+
+def point_for(query: object, of: TableType, column: str, dimension: int, scene: Scene) -> Any:
     """The query of `nearest` as a point; a text is embedded, once per statement."""
-    del at
     if query is None:
         raise DataError("the query of nearest is missing", hint="hand over a vector or a text")
     if not isinstance(query, str):

@@ -12,7 +12,7 @@ from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import aggregate_text, direction, expr_text, predicate_text, window_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant
-from omnigraph_sql.run.search import scores_in
+from omnigraph_sql.run.search import scores_in, want_best
 from omnigraph_sql.run.sources import only
 from omnigraph_sql.run.subqueries import same_rows, settled
 
@@ -138,6 +138,7 @@ def sort(plan: pn.Sort, build: Build, domain: Domain | None) -> Rel:
 
 def limit(plan: pn.Limit, build: Build, domain: Domain | None) -> Rel:
     count, offset = (_whole(e, build) for e in (plan.count, plan.offset))
+    want_best(plan, count, offset or 0, build)
     rel = build.plan(plan.input, domain)
     if rel.carried:
         return _limited_each(rel, count, offset or 0, build)
