@@ -87,7 +87,7 @@ class Dialogue:
     def _prompt_session(self) -> PromptSession[str]:
         shell, settings = self.shell, self.shell.settings
         return PromptSession(
-            message=self._message,
+            message=self.message,
             multiline=True,
             prompt_continuation=_continuation,
             lexer=_Colours(),
@@ -97,7 +97,7 @@ class Dialogue:
             auto_suggest=AutoSuggestFromHistory() if settings.suggest else None,
             history=self._history,
             key_bindings=keys(shell),
-            bottom_toolbar=self._toolbar,
+            bottom_toolbar=self.toolbar,
             enable_open_in_editor=True,
             tempfile_suffix=".sql",
             editing_mode=EditingMode.VI if settings.vi else EditingMode.EMACS,
@@ -161,7 +161,7 @@ class Dialogue:
 
     # ---- what is shown ----------------------------------------------------------------------------------------
 
-    def _message(self) -> StyleAndTextTuples:
+    def message(self) -> StyleAndTextTuples:
         state, settings = self.shell.state, self.shell.settings
         graph = Path(self.shell.lent.name.rstrip("/")).name.removesuffix(".omni")
         branch = state.branch or "…"
@@ -173,7 +173,7 @@ class Dialogue:
             text = text.replace(name, value)
         return [("class:prompt", text)]
 
-    def _toolbar(self) -> StyleAndTextTuples:
+    def toolbar(self) -> StyleAndTextTuples:
         shell, state = self.shell, self.shell.state
         if not shell.worker.opened.is_set():
             return [("class:bottom-toolbar.text", " opening the graph … ")]

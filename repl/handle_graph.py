@@ -119,7 +119,6 @@ def show_indexes(shell: Shell, name: str) -> None:
 
 
 def show_functions(shell: Shell, text: str) -> None:
-    shell.with_graph(lambda _: None)
     rows = [entry for entry in shell.knowledge.functions if text.casefold() in entry[0].casefold()]
     shell.show_rows(("function", "kind"), rows)
 

@@ -157,6 +157,8 @@ class Shell:
             near = get_close_matches(word, every_name(), 1)
             hint = f"did you mean \\{near[0]}?" if near else "\\? lists the commands"
             raise DataError(f"there is no command \\{word}", hint=hint)
+        if command.needs_graph and not self.worker.opened.is_set():
+            self.with_graph(lambda _: None)
         HANDLERS[command.name](self, rest.strip())
 
     def run_text(self, text: str, *, name: str = "<statement>", language: Language | None = None) -> None:

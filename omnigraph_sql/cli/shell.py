@@ -18,6 +18,7 @@ from omnigraph_sql.cli.terminal import painted, say, tell
 
 if TYPE_CHECKING:
     from omnigraph_sql.graph import Graph
+    from omnigraph_sql.repl.lent import Lent
     from omnigraph_sql.result import Result
 
 _MANIFEST: Final = "__manifest"
@@ -34,13 +35,19 @@ def shell(
     values: Mapping[str, object] | None = None,
 ) -> int:
     """Talk with the person at the terminal about a graph. Raises Absent for a folder that holds none."""
-    from omnigraph_sql.cli.statements import outcome
-
     _refuse_absent(where)
     from omnigraph_sql.repl.app import run_shell
-    from omnigraph_sql.repl.lent import Lent, Options
+    from omnigraph_sql.repl.lent import Options
 
-    lent = Lent(
+    return run_shell(lent_for(where, read_only=read_only, at=at), Options(form, goal, not yes, values or {}))
+
+
+def lent_for(where: Address, *, read_only: bool = False, at: str | None = None) -> Lent:
+    """What the shell cannot reach by itself."""
+    from omnigraph_sql.cli.statements import outcome
+    from omnigraph_sql.repl.lent import Lent
+
+    return Lent(
         name=where.graph,
         open=lambda: _opened(where, read_only=read_only, at=at),
         forms=tuple(FORMS),
@@ -52,7 +59,6 @@ def shell(
         painted=painted,
         exit_code=exit_code,
     )
-    return run_shell(lent, Options(form, goal, not yes, values or {}))
 
 
 def _refuse_absent(where: Address) -> None:
