@@ -34,6 +34,7 @@ from omnigraph_sql.plan.compile import Compiled, compile_any
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
+from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
 from omnigraph_sql.statements import steps_of
 
@@ -125,7 +126,8 @@ class Graph:
         self._world, self._keeper, self._plans = world, keeper, plans
         self._branch, self._author, self._read_only = branch, author, read_only or pinned is not None
         self._pinned = pinned
-        self._session = Session(world, keeper, branch, author, read_only=read_only, plans=plans, pinned=pinned)
+        self._runs = Runs()
+        self._session = self._made_session(author)
         self._closed = False
 
     # ---- facts ------------------------------------------------------------------------------------------------
@@ -237,8 +239,17 @@ class Graph:
             )
         return self._fresh_session(replace(self._author, expected_head=expected_head))
 
+    def interrupt(self) -> None:
+        """Stop what this handle is running, from any thread: statements in progress, those of its transactions
+        included, and results with rows left to be read. Each raises Interrupted where it is waited for; the handle
+        stays usable. Nothing running: nothing happens."""
+        self._runs.interrupt()
+
     def _fresh_session(self, author: Author) -> Session:
         self._open()
+        return self._made_session(author)
+
+    def _made_session(self, author: Author) -> Session:
         return Session(
             self._world,
             self._keeper,
@@ -247,6 +258,7 @@ class Graph:
             read_only=self._read_only,
             plans=self._plans,
             pinned=self._pinned,
+            runs=self._runs,
         )
 
     # ---- branches and history ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
+from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.schema import change_schema, changes_schema
 from omnigraph_sql.run.write import apply
@@ -53,11 +54,13 @@ class Session:
         read_only: bool = False,
         plans: PlanCache | None = None,
         pinned: Snapshot | None = None,
+        runs: Runs | None = None,
     ) -> None:
         self.world, self.keeper, self.branch, self.author = world, keeper, branch, author
         self.read_only = read_only or pinned is not None
         self._pinned = pinned
         self._plans = plans or PlanCache()
+        self.runs = runs or Runs()
         self._transaction: Transaction | None = None
         self._ended_early = False
         """Whether a change of the schema committed what BEGIN had opened; the COMMIT that follows has nothing to do."""
@@ -201,7 +204,7 @@ class Session:
 
     def _scene(self, step: Step, base: Snapshot) -> Scene:
         now = self.world.seams.clock.now()
-        return Scene(self.world, base, self.keeper.at(base).catalog, now, None, step.values())
+        return Scene(self.world, base, self.keeper.at(base).catalog, now, None, step.values(), self.runs.begin())
 
     def _read(self, step: Step, base: Snapshot | None) -> Result:
         base = base or self.snapshot()
@@ -224,7 +227,8 @@ class Session:
             fresh = self._again(step, txn.base)
             statement = fresh.program.bound.statement
             UnitKinds("statement").admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
-            scene = Scene(self.world, txn.base, txn.contract.catalog, txn.now, staging, fresh.values())
+            values, running = fresh.values(), self.runs.begin()
+            scene = Scene(self.world, txn.base, txn.contract.catalog, txn.now, staging, values, running)
             returned[0] = apply(fresh.program.plan, scene)
 
         receipt = write(self.world, self._contract, self.branch, self.author, fill)

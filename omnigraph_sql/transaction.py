@@ -20,6 +20,7 @@ from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, begin, fin
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
+from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.schema import changes_schema
 from omnigraph_sql.run.sets import takes_sets
@@ -36,6 +37,7 @@ class Owner(Protocol):
     keeper: ContractKeeper
     branch: str
     author: Author
+    runs: Runs
 
     def steps(self, request: Request, base: Snapshot) -> list[Step]: ...
     def control(self, step: Step, inside: Transaction | None = None) -> Result: ...
@@ -140,10 +142,13 @@ class Transaction:
         return self._scene(step)
 
     def _scene(self, step: Step) -> Scene:
-        txn = self._txn
+        txn, owner = self._txn, self._owner
         sets = step.sets()
         values = step.values() if sets is None else {}
-        return Scene(self._owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, values, sets=sets)
+        running = owner.runs.begin()
+        return Scene(
+            owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, values, running=running, sets=sets
+        )
 
     def commit(self) -> Receipt:
         """Publish everything at once. Blind inserts are prepared anew when the branch moved."""

@@ -367,6 +367,12 @@ class ExecutionError(OmniError):
     default_code = "execution"
 
 
+class Interrupted(ExecutionError):
+    """Somebody asked for the statement to stop; nothing of it remains."""
+
+    default_code = "interrupted"
+
+
 class FormatError(OmniError):
     """The graph's format stamp is too old, too new or damaged."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
+from omnigraph_sql.run.interrupt import Running
 from omnigraph_sql.run.query_engine import Unpushable, ask, telling
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
@@ -39,14 +41,17 @@ def _read(plan: Plan, build: Build) -> pa.RecordBatchReader:
         names = plan.schema.order
         # A relation without columns is a number of rows; the engine wants one to make them with.
         shown = build.text(rel, names) if names else build.text(build.with_columns(rel, {"": "TRUE"}), ("",))
-        frame = ask(shown, build.values)
+        running = build.scene.running
         with telling():
-            found = frame.schema()
-            stream = frame.execute_stream()
+            found, stream = running.wait(lambda: _begun(ask(shown, build.values)))
     finally:
         build.close()
     schema = pa.schema([_field(f, found.field(f.name).type) for f in plan.schema.fields])
-    return pa.RecordBatchReader.from_batches(schema, _batches(stream, schema))
+    return pa.RecordBatchReader.from_batches(schema, _batches(stream, schema, running))
+
+
+def _begun(frame: Any) -> tuple[pa.Schema, Iterator[Any]]:
+    return frame.schema(), iter(frame.execute_stream())
 
 
 def evaluate(items: tuple[tuple[str, Expr], ...], rows: pa.Table, scene: Scene) -> pa.Table:
@@ -106,11 +111,10 @@ def _plain(of: pa.DataType) -> pa.DataType:
     return of
 
 
-def _batches(stream: object, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    rest = iter(stream)  # type: ignore[call-overload]
+def _batches(stream: Iterator[Any], schema: pa.Schema, running: Running) -> Iterator[pa.RecordBatch]:
     while True:
         with telling():
-            batch = next(rest, None)
+            batch = running.wait(lambda: next(stream, None))
         if batch is None:
             return
         yield _cast(batch.to_pyarrow(), schema)

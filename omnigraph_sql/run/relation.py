@@ -184,9 +184,10 @@ class Build:
 
     def fetch(self, rel: Rel, columns: Iterable[str]) -> pa.Table:
         """Rows of a step, now."""
-        frame = ask(self.text(rel, columns), self.values)
+        text = self.text(rel, columns)
         with telling():
-            return frame.to_arrow_table()
+            found: pa.Table = self.scene.running.wait(lambda: ask(text, self.values).to_arrow_table())
+        return found
 
     def kept(self, rel: Rel) -> Rel:
         """The relation with its rows fixed in memory."""

@@ -11,6 +11,7 @@ from omnigraph_sql.base.expr import NOW_PARAMETER, Value
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
+from omnigraph_sql.run.interrupt import Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Scene:
     now: datetime
     staging: MutationStaging | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    running: Running = field(default_factory=Running)
+    """By which the statement can be stopped; whoever waits for the engine waits through it."""
     embedded: dict[str, Sequence[float]] = field(default_factory=dict, compare=False)
     """Texts of this statement that were embedded already."""
     sets: Sets | None = None

@@ -126,6 +126,10 @@ def function_scan(plan: pn.FunctionScan, build: Build, domain: Domain | None) ->
         return build.given(rows.rename_columns(list(plan.schema.order)), plan.schema.order)
     if name != "unnest" and name not in _SERIES:
         raise ExecutionError(f"{name} is not carried out yet in FROM")
+    if name in _SERIES and not ordinality and (bounds := _bounds(plan, build)) is not None:
+        (value,) = plan.schema.order
+        text = f'SELECT "n" AS {quoted(value)} FROM {name}({", ".join(map(str, bounds))}) AS t("n")'
+        return build.add(text, (), (value,))
     one = build.add("SELECT TRUE", (), ())
     one, exprs = settled(build, one, plan.arguments, domain)
     texts = [expr_text(e, build) for e in exprs]
@@ -146,6 +150,15 @@ def function_scan(plan: pn.FunctionScan, build: Build, domain: Domain | None) ->
     parts = [f"{cast(quoted(f.name), f.type)} AS {quoted(f.name)}" for f in plan.schema.fields]
     text = f"SELECT {', '.join([*parts, *hidden])} FROM {quoted(rel.name)}"
     return build.add(text, (rel,), plan.schema.order, rel.carried)
+
+
+def _bounds(plan: pn.FunctionScan, build: Build) -> list[int] | None:
+    """The bounds of a series of constant whole numbers, which is made as it is read; None for any other."""
+    if plan.fields[0].type != I64:
+        return None
+    found = [constant(argument, build.scene) for argument in plan.arguments]
+    whole = [n for n in found if isinstance(n, int) and not isinstance(n, bool)]
+    return whole if len(whole) == len(found) and len(plan.schema.order) == 1 and whole[2:] != [0] else None
 
 
 def _value_fields(plan: pn.FunctionScan) -> tuple[Field, ...]:
