@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from omnigraph_sql.base import expr as ex
@@ -357,8 +358,15 @@ def _typed_sum(call: ex.Aggregate | ex.WindowCall, text: str) -> str:
     return f"arrow_cast({text}, 'Int64')" if exact_sum else text
 
 
+_TRUTHS: Final = {"bool_and": "min", "bool_or": "max"}
+
+
 def window_text(call: ex.WindowCall, carried: tuple[str, ...], build: Build) -> str:
     """The call over its window; rows of different askers are in different partitions."""
+    if call.function in _TRUTHS and call.frame is not None:
+        # The engine has no moving version of these; of numbers it has.
+        number = replace(call, function=_TRUTHS[call.function], arguments=(ex.Cast(call.arguments[0], I32, safe=False),))
+        return f"({window_text(number, carried, build)} = 1)"
     made = _called(call, build)
     if call.filter is not None:
         made += f" FILTER (WHERE {expr_text(call.filter, build)})"

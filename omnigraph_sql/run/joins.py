@@ -226,7 +226,7 @@ def set_op(plan: pn.SetOp, build: Build, domain: Domain | None) -> Rel:
         over = f"row_number() OVER (PARTITION BY {listed(columns)})"
         left, right = (build.with_columns(s, {number: over}) for s in sides)
         keys = (*columns, number)
-    on = same_rows(left, right, [(k, k) for k in keys])
+    on = " AND ".join(f"({left.column(k)} IS NOT DISTINCT FROM {right.column(k)})" for k in keys)
     shown = f"{'' if plan.all else 'DISTINCT '}{listed(columns, left.name)}"
     text = f"SELECT {shown} FROM {quoted(left.name)} {word} {quoted(right.name)} ON {on}"
     return build.add(text, (left, right), plan.schema.order, left.carried)

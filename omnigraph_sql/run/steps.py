@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from omnigraph_sql.base import expr as ex
 from omnigraph_sql.base.errors import ExecutionError
@@ -40,6 +41,10 @@ def _is_random(expr: Expr) -> bool:
 # ---- groups -----------------------------------------------------------------------------------------------------
 
 
+_VARYING: Final = ("CASE WHEN random() >= 0 THEN ", " END")
+"""Hides from the engine that a key is the same in all rows: of such keys in grouping sets it makes groups twice."""
+
+
 def aggregate(plan: pn.Aggregate, build: Build, domain: Domain | None) -> Rel:
     rel = build.plan(plan.input, domain)
     calls = [call for _, call in plan.aggregates]
@@ -47,7 +52,8 @@ def aggregate(plan: pn.Aggregate, build: Build, domain: Domain | None) -> Rel:
     keys, made = exprs[: len(plan.groups)], exprs[len(plan.groups) :]
     held = [build.fresh() for _ in keys]
     if keys:
-        rel = build.with_columns(rel, {h: expr_text(e, build) for h, e in zip(held, keys, strict=True)})
+        lead, tail = ("", "") if plan.sets is None else _VARYING
+        rel = build.with_columns(rel, {h: f"{lead}{expr_text(e, build)}{tail}" for h, e in zip(held, keys, strict=True)})
     present = None
     whole = not plan.groups if plan.sets is None else () in plan.sets
     if whole and rel.carried and domain is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,8 +20,18 @@ _OPPOSITES: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<="
 
 
 def same_rows(left: Rel, right: Rel, pairs: Iterable[tuple[str, str]]) -> str:
-    """Equality of columns in which null equals null."""
-    return " AND ".join(f"({left.column(a)} IS NOT DISTINCT FROM {right.column(b)})" for a, b in pairs)
+    """Equality of columns of the same types in which null equals null.
+
+    Structs are compared: of IS NOT DISTINCT FROM the engine makes a join in which null equals null in every condition
+    that it later adds to the join, the ordinary equalities of a filter above included.
+    """
+    both = list(pairs)
+    sides = (map(left.column, (a for a, _ in both)), map(right.column, (b for _, b in both)))
+    return " = ".join(f"named_struct({', '.join(_numbered(side))})" for side in sides)
+
+
+def _numbered(columns: Iterable[str]) -> Iterator[str]:
+    return (f"'{number}', {column}" for number, column in enumerate(columns))
 
 
 def outward(expr: Expr, domain: Domain | None, build: Build) -> Expr:
