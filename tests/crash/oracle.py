@@ -13,7 +13,7 @@ import lance
 
 from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.engine.opening import open_for_writing
-from omnigraph_sql.engine.store.root import AUDIT, MANIFEST, RECOVERY
+from omnigraph_sql.engine.store.root import AUDIT, MANIFEST, RECOVERY, SCHEMAS, schema_path
 from omnigraph_sql.engine.values import RECOVERY_ACTOR
 from tests.crash.scenes import Scene, change, next_one, world_at
 
@@ -71,10 +71,22 @@ def raw_pins(rows: list[dict[str, Any]]) -> dict[str, tuple[str, str | None, int
             identity = (row["stable_table_id"], row["table_incarnation_id"])
             if identity not in newest or newest[identity]["table_version"] < row["table_version"]:
                 newest[identity] = row
+    gone = {
+        (r["stable_table_id"], r["table_incarnation_id"]): r["table_version"]
+        for r in rows
+        if r["object_type"] == "table_tombstone"
+    }
     return {
         places[i]["table_key"]: (places[i]["location"], r["table_branch"], r["table_version"], r["row_count"])
         for i, r in newest.items()
+        if gone.get(i, 0) < r["table_version"]
     }
+
+
+def raw_schema(root: Path, rows: list[dict[str, Any]]) -> Tables:
+    """The schema in force, if it is not the first one, as if it were a table."""
+    names = [row["location"] for row in rows if row["object_type"] == "graph_contract"]
+    return {"schema": tuple((root / SCHEMAS / f"{name}.json").read_text() for name in names)} if names else {}
 
 
 def _normal(rows: list[dict[str, Any]]) -> Rows:
@@ -87,8 +99,8 @@ def raw_tables(root: Path, rows: list[dict[str, Any]]) -> Tables:
         table = lance.dataset(_address(root, path, branch), version=version).to_table()
         if table.num_rows != count:
             raise ValueError(f"{key} at version {version} has {table.num_rows} rows, the manifest says {count}")
-        found[key] = _normal(table.to_pylist())
-    return found
+        found[key] = (*table.schema.names, *_normal(table.to_pylist()))
+    return found | raw_schema(root, rows)
 
 
 def _commits(rows: list[dict[str, Any]]) -> tuple[Commit, ...]:
@@ -108,7 +120,20 @@ def engine_tables(root: Path, branch: str) -> Tables:
     """What the engine says that a branch shows."""
     world = world_at(root)
     snapshot = world.manifest.current(branch).snapshot
-    return {pin.key: _normal(world.tables.open(pin).dataset.to_table().to_pylist()) for pin in snapshot.tables}
+    found: Tables = {}
+    for pin in snapshot.tables:
+        table = world.tables.open(pin).dataset.to_table()
+        found[pin.key] = (*table.schema.names, *_normal(table.to_pylist()))
+    if snapshot.contract is not None:
+        found["schema"] = ((world.objects.get(schema_path(snapshot.contract)) or b"").decode(),)
+    return found
+
+
+def unknown_tables(root: Path) -> list[str]:
+    """Tables on disk that no manifest has ever named."""
+    named = {row["location"] for row in _manifest(root, "main") if row["object_type"] == "table"}
+    there = {f"{kind}/{path.name}" for kind in ("nodes", "edges") for path in (root / kind).iterdir()}
+    return sorted(there - named)
 
 
 def observe(root: Path) -> Seen:
@@ -191,6 +216,7 @@ def at_rest(root: Path, seen: Seen) -> Iterator[str]:
     if seen.announced:
         yield f"intents are left: {sorted(seen.announced)}"
     yield from drift(root)
+    yield from (f"{path} is a table that nothing names" for path in unknown_tables(root))
     for branch, commits in seen.commits.items():
         yield from broken_chain(commits)
         if engine_tables(root, branch) != seen.now[branch]:

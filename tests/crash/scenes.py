@@ -18,18 +18,29 @@ from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.values import LoadMode, Source
 from omnigraph_sql.engine.opening import ContractFiles, init, open_for_writing
 from omnigraph_sql.engine.recovery.intent import WriterKind
+from omnigraph_sql.engine.schema.apply import Growth, SchemaChange, apply
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.upkeep.indices import ensure_indices
 from omnigraph_sql.engine.values import TableIdentity
 from omnigraph_sql.engine.world import Seams, World
 from omnigraph_sql.engine.write.staging import MutationStaging
-from omnigraph_sql.engine.write.txn import Author, Contract, Receipt, WriteTxn, write
+from omnigraph_sql.engine.write.txn import Author, Contract, Receipt, WriteTxn, begin, write
 
 SCHEMA = """
 node Person { name: String @key  n: I64 }
 node Thing { tag: String @key  n: I64 }
 edge Likes: Person -> Thing { n: I64? }
+node Spare { tag: String @key }
+node Old { tag: String @key }
+"""
+LATER = """
+node Person { name: String @key  n: I64 }
+node Thing { tag: String @key  n: I64 }
+edge Likes: Person -> Thing { n: I64? }
+node Spare { tag: String @key  more: [String]? }
+node Fresh { tag: String @key }
+edge Sees: Person -> Fresh { n: I64? }
 """
 FILES = ContractFiles(SCHEMA.encode(), b"{}", b"{}")
 BRANCH = "review/x"
@@ -45,6 +56,12 @@ class Stop(BaseException):
 @cache
 def catalog() -> Catalog:
     return compile_schema(SCHEMA).catalog
+
+
+@cache
+def later() -> Catalog:
+    """The schema once `evolve` has been carried out."""
+    return compile_schema(LATER, previous=compile_schema(SCHEMA)).catalog
 
 
 def person() -> TableType:
@@ -94,6 +111,7 @@ def make(root: Path) -> None:
     init(world, FILES, catalog(), actor="ana")
     change(world, _first_nodes, actor="ana")
     change(world, _first_edges, actor="ana")
+    change(world, _first_spares, actor="ana")
 
 
 def _first_nodes(_: WriteTxn, staging: MutationStaging) -> None:
@@ -103,6 +121,12 @@ def _first_nodes(_: WriteTxn, staging: MutationStaging) -> None:
 
 def _first_edges(_: WriteTxn, staging: MutationStaging) -> None:
     staging.insert(likes(), edges(("l0", "p0", "t0", 0), ("l1", "p1", "t1", 1), ("l2", "p0", "t1", 2)))
+
+
+def _first_spares(_: WriteTxn, staging: MutationStaging) -> None:
+    for name in ("Spare", "Old"):
+        of = next(t for t in catalog().tables() if t.name == name)
+        staging.insert(of, pa.Table.from_pylist([{"id": "s", "tag": "s"}], schema=table_schema(of)))
 
 
 # ---- what writers do ------------------------------------------------------------------------------------------
@@ -174,6 +198,25 @@ def _indexing(branch: str) -> Callable[[World], object]:
     return lambda world: ensure_indices(world, contract, branch, Author(WRITER))
 
 
+def evolve(world: World) -> object:
+    """Two tables come, one goes, one grows, and another schema is in force."""
+    old, new = ({t.name: t for t in of.tables()} for of in (catalog(), later()))
+    wanted = SchemaChange(
+        b"the later schema",
+        created=(new["Fresh"], new["Sees"]),
+        dropped=(old["Old"],),
+        grown=(Growth(new["Spare"], ("more",)),),
+    )
+    return apply(world, begin(world, contract(), "main", Author(WRITER)), wanted, Author(WRITER))
+
+
+def create_only(world: World) -> object:
+    """One table comes: nothing there is touched."""
+    of = next(t for t in later().tables() if t.name == "Fresh")
+    wanted = SchemaChange(b"the schema with one more table", created=(of,))
+    return apply(world, begin(world, contract(), "main", Author(WRITER)), wanted, Author(WRITER))
+
+
 # ---- scenes ---------------------------------------------------------------------------------------------------
 
 
@@ -231,6 +274,19 @@ def stopped(name: str, hit: int = 1, branch: str = "main") -> Callable[[Path], N
     return prepare
 
 
+def evolution_stopped(name: str, hit: int = 1) -> Callable[[Path], None]:
+    """A situation: a change of the schema was stopped at a failpoint."""
+
+    def prepare(root: Path) -> None:
+        try:
+            evolve(world_at(root, Fault(name, Raise(Stop()), hit)))
+        except Stop:
+            return
+        raise AssertionError(f"{name} was not reached {hit} times")
+
+    return prepare
+
+
 def _as_it_is(_: Path) -> None:
     """A situation in which nothing else has happened."""
 
@@ -265,6 +321,16 @@ def _scenes() -> Iterator[Scene]:
         yield Scene(f"open that {mark}", open_for_writing, stopped(name, hit))
     yield Scene("open that rolls a branch back", open_for_writing, stopped("commit.after_table", 2, BRANCH), BRANCH)
     yield Scene("open that rolls a branch forward", open_for_writing, stopped("confirm.after", 1, BRANCH), BRANCH)
+    yield Scene("schema change", evolve)
+    yield Scene("new table", create_only)
+    for name, hit, mark in (
+        ("arm.after", 1, "discards a schema change"),
+        ("commit.after_create", 1, "undoes a schema change"),
+        ("confirm.after", 1, "finishes a schema change"),
+    ):
+        yield Scene(f"open that {mark}", open_for_writing, evolution_stopped(name, hit))
+    waiting = evolution_stopped("confirm.after")
+    yield Scene("upsert that finishes a schema change first", lambda w: change(w, upsert), waiting)
     for name, mark in (("arm.after", "discards"), ("confirm.after", "rolls forward"), ("publish.after", "finishes")):
         yield Scene(f"upsert that {mark} first", lambda w: change(w, upsert), stopped(name))
 

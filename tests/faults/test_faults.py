@@ -25,9 +25,15 @@ from tests.crash.sweep import Cell, cells_of, fresh, passed, plan
 STORAGE = ("store.", "manifest.", "audit.")
 FULL = os.environ.get("OMNI_CRASH") == "full"
 _NUMBERS = (errno.EIO, errno.ENOENT) if FULL else (errno.EIO,)
-_WRITERS = ("insert", "delete on a new branch", "upsert that tidies up", "upsert that rolls forward first")
+_WRITERS = (
+    "insert",
+    "schema change",
+    "delete on a new branch",
+    "upsert that tidies up",
+    "upsert that rolls forward first",
+)
 _OPENS = tuple(name for name in SCENES if name.startswith("open that"))
-_SHORT_OPENS = ("open that rolls all tables back", "open that rolls forward")
+_SHORT_OPENS = ("open that undoes a schema change", "open that rolls all tables back", "open that rolls forward")
 _ARM = "arm.after"
 _BEST_EFFORT = "disarm.before"
 
@@ -52,7 +58,7 @@ def _places(trace: list[str]) -> list[tuple[Cell, int]]:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", _NUMBERS, ids=errno.errorcode.get)
-@pytest.mark.parametrize("name", _WRITERS if FULL else _WRITERS[:2])
+@pytest.mark.parametrize("name", _WRITERS if FULL else _WRITERS[:3])
 def test_a_storage_call_that_fails_in_a_write_is_told_and_mended(name: str, number: int, tmp_path: Path) -> None:
     scene = SCENES[name]
     trace = passed(tmp_path, name)
