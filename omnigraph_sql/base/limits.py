@@ -111,3 +111,9 @@ FUZZY_EDITS_MAX: Final = 8
 
 FUSION_DEPTH: Final = 1000
 """Entities of each ranking that `rrf` counts, unless its limit is larger."""
+
+KEPT_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Most bytes of adjacency and columns that a process keeps in memory for the graphs it has open."""
+
+FRONTIER_NODES_MAX: Final = 256
+"""Most nodes a step may start at to look its edges up in the table while their adjacency is not at hand."""

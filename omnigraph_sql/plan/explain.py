@@ -162,7 +162,7 @@ def _aggregate(plan: Aggregate) -> str:
     by = f" by {keys}" if keys else ""
     if plan.sets is not None:
         by += f"  sets {', '.join('(' + ', '.join(plan.groups[i][0] for i in one) + ')' for one in plan.sets)}"
-    return f"Aggregate {computed}{by}".replace("  by", " by").rstrip()
+    return f"{type(plan).__name__} {computed}{by}".replace("  by", " by").rstrip()
 
 
 def _at(at: ReadPoint) -> str:

@@ -9,6 +9,7 @@ from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.plan.node import Plan, has_subquery, walk_plan
 from omnigraph_sql.plan.nodes import Project
 from omnigraph_sql.plan.rewrite import map_subqueries
+from omnigraph_sql.plan.rules.count_patterns import count_patterns, plain_aggregates
 from omnigraph_sql.plan.rules.drop_empty import drop_empty
 from omnigraph_sql.plan.rules.fold_constants import fold_constants
 from omnigraph_sql.plan.rules.merge_projections import merge_projections
@@ -24,6 +25,13 @@ _ROUNDS_MAX: Final = 4
 
 def optimize(plan: Plan, catalog: Catalog) -> Plan:
     """An equivalent plan; optimising it again changes nothing."""
+    plan = _settled(plain_aggregates(plan), catalog)
+    for rule in LAST_RULES:
+        plan = rule(plan, catalog)
+    return plan
+
+
+def _settled(plan: Plan, catalog: Catalog) -> Plan:
     for _ in range(_ROUNDS_MAX):
         for rule in RULES:
             plan = rule(plan, catalog)
@@ -43,7 +51,7 @@ def optimize_subqueries(plan: Plan, catalog: Catalog) -> Plan:
     """Optimise the plans of sub-queries that stay inside expressions."""
 
     def inside(relation: Plan) -> Plan:
-        return optimize(relation, catalog)
+        return _settled(relation, catalog)
 
     def visit(node: Plan) -> Plan:
         node = node.map_inputs(visit)
@@ -65,3 +73,4 @@ RULES: Final[tuple[Rule, ...]] = (
     order_joins,
     prune_columns,  # columns that only a condition read are read no longer
 )
+LAST_RULES: Final[tuple[Rule, ...]] = (count_patterns,)  # what they make, no other rule looks into

@@ -9,7 +9,8 @@ from typing import cast
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
-from omnigraph_sql.run import expand, joins, search, sources, steps
+from omnigraph_sql.plan.pattern import Tally
+from omnigraph_sql.run import expand, joins, search, sources, steps, tally
 from omnigraph_sql.run.relation import Build, Domain, Rel
 
 _Maker = Callable[[Plan, Build, Domain | None], Rel]
@@ -38,6 +39,7 @@ def _makers() -> dict[type[Plan], _Maker]:
             pn.SemiJoin: joins.semi,
             pn.SetOp: joins.set_op,
             pn.Sort: steps.sort,
+            Tally: tally.tally,
             pn.Values: sources.values,
             pn.Window: steps.window,
             pn.With: sources.with_ctes,

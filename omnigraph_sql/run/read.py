@@ -20,6 +20,7 @@ from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.subqueries import settled
+from omnigraph_sql.run.tail import answer
 
 __all__ = ["NOT_CONSTANT", "constant", "evaluate", "read"]
 
@@ -29,6 +30,9 @@ def read(plan: Plan, scene: Scene) -> pa.RecordBatchReader:
 
     Raises ExecutionError, here or while the reader is read.
     """
+    small = answer(plan, scene)
+    if small is not None:
+        return small.to_reader()
     try:
         return _read(plan, Build(scene, _prefix(plan)))
     except Unpushable:

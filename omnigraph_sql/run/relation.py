@@ -223,7 +223,7 @@ class Build:
 
     def stored(self, of: TableType, at: ReadPoint) -> str:
         """The registered name of a table at a point, with what is pending on it."""
-        snapshot, staging = self._state(at)
+        snapshot, staging = self.state(at)
         key = (TableIdentity.of(of), snapshot.branch, snapshot.manifest_version)
         found = self.tables.get(key)
         if found is None:
@@ -233,7 +233,7 @@ class Build:
             self.tables[key] = found = name
         return found
 
-    def _state(self, at: ReadPoint) -> tuple[Snapshot, MutationStaging | None]:
+    def state(self, at: ReadPoint) -> tuple[Snapshot, MutationStaging | None]:
         scene = self.scene
         if at.kind is PointKind.HEAD:
             return scene.snapshot, scene.staging

@@ -16,6 +16,7 @@ from omnigraph_sql.base.expr import Expr, SortKey
 from omnigraph_sql.bind.bound import JoinKind, Walk
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
+from omnigraph_sql.plan.pattern import Tally
 from tests.plan.values import Row, Tables, World, aggregate_of, value_of
 
 
@@ -266,6 +267,7 @@ _RUNNERS = cast(
     "dict[type[Plan], Callable[[Plan, World], Iterator[Row]]]",
     {
         pn.Aggregate: _aggregate,
+        Tally: _aggregate,
         pn.AntiJoin: _anti,
         pn.Argument: _argument,
         pn.CteScan: _cte,

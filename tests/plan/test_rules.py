@@ -7,11 +7,12 @@ import pytest
 from omnigraph_sql.plan.compile import compile_sql
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.plan.lower import lower
-from omnigraph_sql.plan.optimizer import RULES
+from omnigraph_sql.plan.optimizer import LAST_RULES, RULES
 from tests.case_files import CASES, Case, airport_catalog, read_cases
 
 FILES = sorted(path.stem for path in (CASES / "plan").glob("*.case"))
-BY_NAME = {rule.__name__: rule for rule in RULES}
+EVERY = (*RULES, *LAST_RULES)
+BY_NAME = {rule.__name__: rule for rule in EVERY}
 
 
 def before_and_after(name: str, sql: str) -> tuple[str, str]:
@@ -19,7 +20,7 @@ def before_and_after(name: str, sql: str) -> tuple[str, str]:
     catalog = airport_catalog()
     (program,) = compile_sql(sql, catalog).programs
     plan = lower(program.bound.statement)
-    for rule in RULES[: [rule.__name__ for rule in RULES].index(name)]:
+    for rule in EVERY[: [rule.__name__ for rule in EVERY].index(name)]:
         plan = rule(plan, catalog)
     if name == "fold_constants":
         # First of all rules, it sees every column; the others are shown narrow plans.
