@@ -184,6 +184,12 @@ class _Tree:
         up = toward[0][0] if toward else -1
         return [self.told(p, spot, o) for p, o in self.neighbors(spot) if p not in (but, up)]
 
+    def passes(self, root: int, spot: int, but: int) -> Bools:
+        """The nodes at a spot that belong to a match, as far as one of its steps does not say otherwise."""
+        found, _ = self._product(spot, self._behind(root, spot, but))
+        made: Bools = found.values != 0
+        return made
+
     def at_spot(self, root: int, spot: int) -> Amount:
         """Matches of what lies behind the spot, seen from the root."""
         toward = self.way(root, spot)
@@ -305,12 +311,10 @@ class _Counted:
     def _extreme(self, spot: int, values: npt.NDArray[Any], valid: Bools | None, word: str, groups: int) -> Ints:
         worst = _WORST[word]
         behind = self.tree.at_spot(self.root, spot).values != 0
-        told = np.where(behind if valid is None else behind & valid, values, worst).astype(np.int64)
+        told = np.where(behind if valid is None else behind & valid, values.astype(np.int64), worst)
         for place, near, _ in self.tree.way(self.root, spot):
             told = self.tree.step(place, near).extreme(told, worst, largest=word == "max")
-            mask = self.tree.mask(near)
-            if mask is not None:
-                told = np.where(mask, told, worst)
+            told = np.where(self.tree.passes(self.root, near, place), told, worst)
         group, _, _ = self.grouping
         made = np.full(groups, worst, np.int64)
         (np.maximum if word == "max" else np.minimum).at(made, group, told[self.active])
