@@ -249,7 +249,7 @@ class Build:
 
     def committed(self, of: TableType, at: ReadPoint) -> tuple[OpenTable, TableChanges | None]:
         """A table at a point, and what is pending on it."""
-        return self._opened(of, *self._state(at))
+        return self._opened(of, *self.state(at))
 
     def _opened(
         self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None
