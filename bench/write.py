@@ -167,6 +167,12 @@ def one_row(place: Path, sizes: Sizes) -> Iterator[Measured]:
     yield Measured("one-row INSERT (floor: the bare Lance calls and one fsynced note)", ours, least, 2.0)
 
 
+def fsynced(place: Path, sizes: Sizes) -> Iterator[Measured]:
+    careless, careful = graph_at(place / "left"), og.init(place / "synced", schema=SCHEMA, durability="fsync")
+    left, synced = in_turn(sizes.rounds, insert_into(careless), insert_into(careful))
+    yield Measured('one-row INSERT with durability="fsync" (floor: without)', synced, left, 4.0)
+
+
 def history(place: Path, sizes: Sizes) -> Iterator[Measured]:
     young, old = graph_at(place / "young"), graph_at(place / "old")
     for graph, commits in ((young, 10), (old, sizes.history)):
@@ -241,7 +247,7 @@ def main(arguments: list[str]) -> int:
     chosen = [a for a in arguments if not a.startswith("-")]
     late = 0
     with tempfile.TemporaryDirectory() as folder:
-        for part in (one_row, history, upserts, unit, loading):
+        for part in (one_row, fsynced, history, upserts, unit, loading):
             if chosen and part.__name__ not in chosen:
                 continue
             for found in part(Path(folder), sizes):

@@ -10,10 +10,10 @@ from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import ConflictError, FormatError, OmniError, StorageError
 from omnigraph_sql.engine.manifest.format import stamp_metadata
 from omnigraph_sql.engine.manifest.rows import CommitRow, HeadRow, ManifestRow, TableRow, VersionRow, to_table
-from omnigraph_sql.engine.recovery.heal import Recovered, recover
+from omnigraph_sql.engine.recovery.heal import Recovered, mend, recover
 from omnigraph_sql.engine.store.root import AUDIT, CLAIM, RECOVERY, SCHEMA_IR, SCHEMA_STATE, SCHEMA_TEXT
 from omnigraph_sql.engine.store.tables import table_schema
-from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot, TableIdentity, table_key, table_path
+from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot, TableIdentity, TablePin, table_key, table_path
 from omnigraph_sql.engine.world import World
 
 _CONTRACT = (SCHEMA_TEXT, SCHEMA_IR, SCHEMA_STATE)
@@ -97,17 +97,21 @@ def _build(world: World, files: ContractFiles, catalog: Catalog, actor: str | No
             raise ConflictError(f"{name} appeared while the graph was being made", code="exists", hint="open the graph")
         hit.hit("init.after_contract")
     rows: list[ManifestRow] = []
+    pins: list[TablePin] = []
     for of in catalog.tables():
         version = world.tables.create(table_path(of), table_schema(of))
         hit.hit("init.after_table")
         identity = TableIdentity.of(of)
         rows.append(TableRow(identity, table_key(of), table_path(of)))
         rows.append(VersionRow(identity, table_key(of), version, None, 0, commit_id))
+        pins.append(TablePin(identity, table_key(of), table_path(of), version, None, 0))
     world.audit.create()
+    world.tables.settle(pins)
     commit = GraphCommit(commit_id, None, None, MAIN, actor, None, world.seams.clock.now(), 1)
     hit.hit("init.before_manifest")
     _create_manifest(world, to_table([*rows, CommitRow(commit), HeadRow(MAIN, commit_id, None)]), commit_id)
     hit.hit("init.after_manifest")
+    world.manifest.settle(MAIN)
     with suppress(OmniError):
         world.objects.delete(CLAIM)
     return world.manifest.current(MAIN).snapshot
@@ -151,7 +155,12 @@ def open_for_reading(world: World, branch: str) -> Snapshot:
 
 def open_for_writing(world: World) -> list[Recovered]:
     """Check that storage can do what the protocol needs, then finish or undo what dead writers left."""
-    world.manifest.current(MAIN)
+    try:
+        world.manifest.current(MAIN)
+    except StorageError:
+        if not mend(world):
+            raise
+        world.manifest.current(MAIN)
     _probe(world)
     return recover(world)
 

@@ -17,6 +17,7 @@ from omnigraph_sql.base.seams import (
 )
 from omnigraph_sql.engine.manifest.reader import ManifestReader
 from omnigraph_sql.engine.store.audit import AuditTable
+from omnigraph_sql.engine.store.durable import Durability, disk_at
 from omnigraph_sql.engine.store.lease import Leases, leases_at
 from omnigraph_sql.engine.store.manifest_table import ManifestTable
 from omnigraph_sql.engine.store.objects import Objects, objects_at
@@ -56,18 +57,26 @@ class World:
     """Makes vectors of texts, for searches that ask with a text."""
 
     @classmethod
-    def at(cls, root: GraphRoot, seams: Seams | None = None, embed: Embed | None = None) -> World:
+    def at(
+        cls,
+        root: GraphRoot,
+        seams: Seams | None = None,
+        embed: Embed | None = None,
+        durability: Durability = Durability.PROCESS,
+    ) -> World:
         """The parts for a root; nothing is read or written yet."""
         given = seams or Seams.system()
         points = given.failpoints
+        disk = disk_at(root, durability, points)
+        tables = Tables(root, points, disk)
         return cls(
             root,
             given,
             objects_at(root, points, given.ids),
             leases_at(root, given.clock, given.ids, points, given.pause),
-            Tables(root, points),
-            ManifestReader(ManifestTable(root, points)),
-            AuditTable(root, points),
+            tables,
+            ManifestReader(ManifestTable(root, points, disk), tables.settle),
+            AuditTable(root, points, disk),
             embed,
         )
 

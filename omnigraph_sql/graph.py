@@ -25,6 +25,7 @@ from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.recovery.heal import Recovered, heal, recover
 from omnigraph_sql.engine.recovery.sidecar import is_sidecar
 from omnigraph_sql.engine.recovery.torn import clear_torn_branch
+from omnigraph_sql.engine.store.durable import Durability
 from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
@@ -57,16 +58,18 @@ def init(
     schema: str | Path,
     actor: str | None = None,
     force: bool = False,
+    durability: str = Durability.PROCESS,
     storage_options: dict[str, str] | None = None,
     embed: Embed | None = None,
     seams: Seams | None = None,
 ) -> Graph:
     """Make a graph. `schema` is the text of a schema, or the path of a `.pg` file; `embed` makes vectors of texts.
+    `durability` is as in `open`.
 
     Raises ConflictError (`exists`) when there is a graph at the place already, LanguageError for the schema.
     """
     enter_engine()
-    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
+    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed, Durability.parse(durability))
     text, name = _schema_text(schema)
     ir = compile_schema(text, name=name, identity_domain=world.seams.ids.ulid())
     opening.init(world, contract_files(ir), ir.catalog, actor=actor, force=force)
@@ -79,19 +82,21 @@ def open(
     branch: str = MAIN,
     actor: str | None = None,
     read_only: bool = False,
+    durability: str = Durability.PROCESS,
     storage_options: dict[str, str] | None = None,
     embed: Embed | None = None,
     seams: Seams | None = None,
 ) -> Graph:
     """Open a graph. For writing, whatever a dead writer left is finished or undone first; for reading, nothing is
     written. `embed` makes vectors of the texts that `nearest` is asked with: a list of texts in, as many vectors out.
+    An acknowledged commit survives the death of the process; with `durability="fsync"` it survives a loss of
+    power too.
 
     Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
     RecoveryRequired when nobody may decide what became of an operation.
     """
     enter_engine()
-    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed)
-    world.manifest.current(MAIN)
+    world = World.at(GraphRoot.parse(uri, storage_options), seams, embed, Durability.parse(durability))
     if not read_only:
         opening.open_for_writing(world)
     keeper = ContractKeeper.open(world)

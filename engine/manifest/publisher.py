@@ -27,7 +27,7 @@ from omnigraph_sql.engine.manifest.rows import (
     to_table,
     version_row,
 )
-from omnigraph_sql.engine.store.manifest_table import Contention
+from omnigraph_sql.engine.store.manifest_table import Contention, ManifestView
 from omnigraph_sql.engine.values import GraphCommit, Snapshot, TableIdentity, TablePin
 
 AGAIN: Final = "nothing was written; read again and repeat the statement"
@@ -93,18 +93,20 @@ def publish(reader: ManifestReader, publication: Publication) -> Snapshot:
         grown = state.fold.copy()
         for row in rows:
             grown.add(row)
-        grown.pins()
+        reader.settle_tables(grown.pins())
         try:
             view = reader.table.merge(state.view, to_table(rows))
         except Contention:
             reader.forget(publication.branch)
             if _landed(reader, publication):
+                _settle(reader, publication, reader.current(publication.branch).view)
                 return reader.current(publication.branch).snapshot
             continue
         except StorageError as error:
             reader.forget(publication.branch)
             raise _unknown(publication, error) from error
         reader.table.failpoints.hit("publish.after_merge")
+        _settle(reader, publication, view)
         snapshot = grown.snapshot(
             publication.branch, state.snapshot.branch_identifier, view.version, state.snapshot.stamp
         )
@@ -125,6 +127,14 @@ def _landed(reader: ManifestReader, publication: Publication) -> bool:
     """Whether what met another writer met itself: a store that lost its answer repeats the put."""
     try:
         return reader.has_commit(publication.branch, publication.lineage.commit_id)
+    except StorageError as error:
+        raise _unknown(publication, error) from error
+
+
+def _settle(reader: ManifestReader, publication: Publication, view: ManifestView) -> None:
+    """Nobody is told of a commit before it is as durable as the graph was opened for."""
+    try:
+        reader.table.settle(view)
     except StorageError as error:
         raise _unknown(publication, error) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -9,7 +10,7 @@ from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.engine.manifest.format import check_stamp
 from omnigraph_sql.engine.manifest.state import Fold, commits_stored, fold_stored, visible
 from omnigraph_sql.engine.store.manifest_table import ManifestTable, ManifestView
-from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
+from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot, TablePin
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class BranchState:
 class ManifestReader:
     """Fresh states of branches; what has not changed since the last look is not read again."""
 
-    def __init__(self, table: ManifestTable) -> None:
-        self.table = table
+    def __init__(self, table: ManifestTable, settle_tables: Callable[[Iterable[TablePin]], None]) -> None:
+        self.table, self._settle_tables = table, settle_tables
         self._kept: dict[str, BranchState] = {}
         self._lock = Lock()
         self.folds = 0
@@ -74,6 +75,16 @@ class ManifestReader:
             if kept is None or not same or kept.view.version <= state.view.version:
                 self._kept[state.view.branch] = state
         return state
+
+    def settle_tables(self, pins: Iterable[TablePin]) -> None:
+        """Bring everything that a publish will refer to to the disk, if the graph was opened for that."""
+        self._settle_tables(pins)
+
+    def settle(self, branch: str) -> None:
+        """The same for what a branch shows already: a writer that died may have published without it."""
+        state = self.current(branch)
+        self._settle_tables(state.snapshot.tables)
+        self.table.settle(state.view)
 
     def forget(self, branch: str) -> None:
         with self._lock:

@@ -27,7 +27,10 @@ from omnigraph_sql.engine.recovery.classify import (
 from omnigraph_sql.engine.recovery.intent import Intent, Outcome, TableIntent
 from omnigraph_sql.engine.recovery.sidecar import Unreadable, decode, encode, is_sidecar, sidecar_path
 from omnigraph_sql.engine.store.lease import Lease
+from omnigraph_sql.engine.store.manifest_table import manifest_home
 from omnigraph_sql.engine.store.root import RECOVERY, schema_path
+from omnigraph_sql.engine.store.tables import table_home
+from omnigraph_sql.engine.store.torn import drop_torn
 from omnigraph_sql.engine.values import MAIN, RECOVERY_ACTOR, Snapshot, TableIdentity, TablePin
 from omnigraph_sql.engine.world import World
 
@@ -72,8 +75,30 @@ def recover(world: World) -> list[Recovered]:
     done: list[Recovered] = []
     for branch in sorted({intent.branch for _, intent in pending(world)}):
         with world.leases.hold(branch) as lease:
+            _mend(world, branch)
             done += resolve(world, lease, full=True)
     return done
+
+
+def mend(world: World) -> bool:
+    """Remove what a loss of power left of the last steps of writers; whether there was any. Their intents stay."""
+    mended = False
+    for branch in sorted({intent.branch for _, intent in pending(world)}):
+        with world.leases.hold(branch):
+            mended |= _mend(world, branch)
+    return mended
+
+
+def _mend(world: World, branch: str) -> bool:
+    local = world.root.local
+    if local is None:
+        return False
+    homes = [manifest_home(branch)]
+    for _, intent in pending(world):
+        if intent.branch == branch:
+            homes += [table_home(table.pin.path, table.branch) for table in intent.tables]
+    torn = [drop_torn(local, home) for home in homes]
+    return any(torn)
 
 
 def heal(world: World, branch: str) -> list[Recovered]:
@@ -147,6 +172,7 @@ def _absent(world: World, table: TableIntent) -> bool:
 def _act(world: World, lease: Lease, intent: Intent, decision: Decision) -> Recovered:
     match decision:
         case Finish(forward):
+            world.manifest.settle(intent.branch)
             return _close(world, intent, "RolledForward" if forward else "RolledBack")
         case Discard(orphaned):
             return _close(world, intent, "OrphanedBranchDiscarded" if orphaned else "Discarded")

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.base.seams import Failpoints
+from omnigraph_sql.engine.store.durable import Disk, LeftToSystem
 from omnigraph_sql.engine.store.failures import says_missing, storage_error
 from omnigraph_sql.engine.store.predicate import member_of
 from omnigraph_sql.engine.store.root import AUDIT, GraphRoot
@@ -27,15 +28,15 @@ SCHEMA: Final = pa.schema(
 
 
 class AuditTable:
-    def __init__(self, root: GraphRoot, failpoints: Failpoints) -> None:
-        self._root, self.failpoints = root, failpoints
+    def __init__(self, root: GraphRoot, failpoints: Failpoints, disk: Disk | None = None) -> None:
+        self._root, self.failpoints, self._disk = root, failpoints, disk or LeftToSystem()
 
     def create(self) -> None:
         import lance
 
         try:
             self.failpoints.hit("audit.create")
-            lance.write_dataset(
+            made = lance.write_dataset(
                 SCHEMA.empty_table(),
                 self._root.child(AUDIT),
                 mode="create",
@@ -44,6 +45,7 @@ class AuditTable:
             )
         except Exception as error:
             raise storage_error(error, "creating the log of recoveries", self._root) from error
+        self._disk.settle(AUDIT, made)
 
     def has(self, operation_id: str) -> bool:
         audit = self._open()
@@ -61,7 +63,7 @@ class AuditTable:
 
         try:
             self.failpoints.hit("audit.append")
-            lance.write_dataset(
+            made = lance.write_dataset(
                 pa.Table.from_pylist([row], schema=SCHEMA),
                 self._root.child(AUDIT),
                 mode="append",
@@ -69,6 +71,7 @@ class AuditTable:
             )
         except Exception as error:
             raise storage_error(error, "writing the log of recoveries", self._root) from error
+        self._disk.settle(AUDIT, made)
 
     def rows(self) -> list[dict[str, Any]]:
         audit = self._open()

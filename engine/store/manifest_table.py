@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph_sql.base.errors import FormatError, OmniError, StorageError
 from omnigraph_sql.base.seams import Failpoints
+from omnigraph_sql.engine.store.durable import Disk, LeftToSystem
 from omnigraph_sql.engine.store.failures import says_missing, storage_error
 from omnigraph_sql.engine.store.root import MANIFEST, GraphRoot
 from omnigraph_sql.engine.store.versions import has_successor
@@ -41,18 +42,21 @@ class ManifestView:
 
 
 class ManifestTable:
-    def __init__(self, root: GraphRoot, failpoints: Failpoints) -> None:
+    def __init__(self, root: GraphRoot, failpoints: Failpoints, disk: Disk | None = None) -> None:
         import lance
 
         self._lance: Any = lance
-        self._root, self.failpoints = root, failpoints
+        self._root, self.failpoints, self._disk = root, failpoints, disk or LeftToSystem()
         self._session = self._lance.Session()
         self._listed: dict[str, tuple[int, float]] = {}
         """The newest version of each branch when it was last made or listed, and when that was."""
 
     def _address(self, branch: str) -> str:
-        here = self._root.child(MANIFEST)
-        return here if branch == MAIN else f"{here}/tree/{branch}"
+        return self._root.child(manifest_home(branch))
+
+    def settle(self, view: ManifestView) -> None:
+        """Return when the view is as durable as the graph was opened for. Raises StorageError."""
+        self._disk.settle(manifest_home(view.branch), view.dataset)
 
     def exists(self) -> bool:
         """Whether there is a manifest at all. Raises StorageError when that cannot be told."""
@@ -169,9 +173,11 @@ class ManifestTable:
             self.failpoints.hit("manifest.compact")
             target = self.open(view.branch).dataset
             target.optimize.compact_files(num_threads=1)
-            return self.open(view.branch)
+            made = self.open(view.branch)
         except Exception as error:
             raise storage_error(error, "compacting the graph manifest", self._root) from error
+        self.settle(made)
+        return made
 
     # ---- branches ---------------------------------------------------------------------------------------------
 
@@ -189,9 +195,15 @@ class ManifestTable:
         try:
             self.failpoints.hit("manifest.fork")
             owner = None if source.branch == MAIN else source.branch
-            source.dataset.create_branch(name, (owner, source.version))
+            made = source.dataset.create_branch(name, (owner, source.version))
         except Exception as error:
             raise storage_error(error, f"creating branch {name}", self._root) from error
+        self._disk.settle(manifest_home(name), made)
+
+
+def manifest_home(branch: str) -> str:
+    """The folder of the manifest of a branch, below the root."""
+    return MANIFEST if branch == MAIN else f"{MANIFEST}/tree/{branch}"
 
 
 def _identifier(name: str, facts: dict[str, Any]) -> str:

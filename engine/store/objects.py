@@ -92,7 +92,7 @@ class LocalObjects:
 
     @contextmanager
     def _written(self, target: Path, body: bytes) -> Iterator[Path]:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
         temporary = target.parent / f".{target.name}.{self._ids.ulid()}.tmp"
         try:
             with open(temporary, "xb") as file:
@@ -131,6 +131,14 @@ class LocalObjects:
             except FileNotFoundError:
                 return False
             return True
+
+
+def _make_folder(folder: Path) -> None:
+    """The folder and those above it; a new one survives power loss."""
+    if not folder.exists():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
 
 
 def _sync_folder(folder: Path) -> None:

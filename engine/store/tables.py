@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from omnigraph_sql.base.catalog import ID, TableType
 from omnigraph_sql.base.errors import OmniError, StorageError
 from omnigraph_sql.base.seams import Failpoints
 from omnigraph_sql.base.types import BLOB, arrow_type
+from omnigraph_sql.engine.store.durable import Disk, LeftToSystem
 from omnigraph_sql.engine.store.failures import says_missing, storage_error
 from omnigraph_sql.engine.store.predicate import id_in, member_of
 from omnigraph_sql.engine.store.root import GraphRoot
@@ -76,11 +77,11 @@ class OpenTable:
 class Tables:
     """Opens tables and keeps the most recently used open; shared by all handles of a graph in a process."""
 
-    def __init__(self, root: GraphRoot, failpoints: Failpoints) -> None:
+    def __init__(self, root: GraphRoot, failpoints: Failpoints, disk: Disk | None = None) -> None:
         import lance
 
         self._lance: Any = lance
-        self._root, self.failpoints = root, failpoints
+        self._root, self.failpoints, self._disk = root, failpoints, disk or LeftToSystem()
         self._session = self._lance.Session()
         self._kept: OrderedDict[tuple[str, str | None, int], Any] = OrderedDict()
         self._lock = Lock()
@@ -93,7 +94,14 @@ class Tables:
 
     def address(self, path: str, branch: str | None) -> str:
         """Where the versions of one Lance branch of a table are."""
-        return self._root.child(path) if branch is None else f"{self._root.child(path)}/tree/{branch}"
+        return self._root.child(table_home(path, branch))
+
+    def settle(self, pins: Iterable[TablePin]) -> None:
+        """Return when the versions are as durable as the graph was opened for. Raises StorageError."""
+        for pin in pins:
+            home = table_home(pin.path, pin.branch)
+            if not self._disk.settled(home, pin.version):
+                self._disk.settle(home, self.open(pin).dataset)
 
     def open(self, pin: TablePin) -> OpenTable:
         """The table at its pin. Raises StorageError; `historical_version_reclaimed` when the version is gone."""
@@ -196,6 +204,8 @@ class Tables:
                 base.create_branch(branch, (owner, version))
                 options = self._root.storage_options
                 found = self._lance.dataset(self.address(path, branch), session=self._session, storage_options=options)
+        # Recovery asks for the version that the branch began with.
+        self._disk.settle(table_home(path, branch), found)
         return self.keep(path, branch, found)
 
     def has_branch(self, path: str, branch: str, owner: str | None, version: int) -> bool:
@@ -292,6 +302,11 @@ class Tables:
             raise
         except Exception as error:
             raise storage_error(error, doing, self._root) from error
+
+
+def table_home(path: str, branch: str | None) -> str:
+    """The folder of one Lance branch of a table, below the root."""
+    return path if branch is None else f"{path}/tree/{branch}"
 
 
 def is_blob(field: pa.Field) -> bool:

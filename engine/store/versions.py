@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+VERSIONS: Final = "_versions"
 _LAST: Final = 2**64 - 1
 
 
@@ -14,12 +15,17 @@ def has_successor(table: Path, version: int) -> bool | None:
     Versions are made one after the other and never skipped. Only a cleanup can take a successor away and leave later
     ones, so a caller either knows that none has run or checks again where it matters.
     """
-    folder = table / "_versions"
-    if not _file(folder, version).exists():
+    if not version_file(table, version).exists():
         return None
-    return _file(folder, version + 1).exists()
+    return version_file(table, version + 1).exists()
 
 
-def _file(folder: Path, version: int) -> Path:
+def newest_version(table: Path) -> int | None:
+    """The newest version of a local dataset by the names of its files; None when there is none."""
+    numbers = [int(file.stem) for file in (table / VERSIONS).glob("*.manifest") if file.stem.isdigit()]
+    return _LAST - min(numbers) if numbers else None
+
+
+def version_file(table: Path, version: int) -> Path:
     """Lance counts names down, so that the newest version comes first in a listing."""
-    return folder / f"{_LAST - version:020d}.manifest"
+    return table / VERSIONS / f"{_LAST - version:020d}.manifest"

@@ -79,8 +79,9 @@ def carry_out(world: World, plan: PublishPlan) -> Snapshot:
         _commit_tables(world, intent, plan.tables)
         _create_tables(world, intent, plan.created)
         snapshot = _confirm_and_publish(world, intent)
-        _disarm(world, intent)
+        # As long as the intent is there, a manifest that a loss of power spoils here is mended.
         _tidy(world, lease, intent.branch)
+        _disarm(world, intent)
         return snapshot
 
 
@@ -166,6 +167,8 @@ def _half_done(intent: Intent, error: BaseException) -> RecoveryRequired:
 
 def _confirm_and_publish(world: World, intent: Intent) -> Snapshot:
     try:
+        # Effects that a loss of power could take back must not be confirmed.
+        world.tables.settle(intent.publication().delta.versions)
         world.failpoints.hit("confirm.before")
         # Should a power loss bring the unconfirmed intent back, it is undone, or finished if the publish is there.
         world.objects.replace(sidecar_path(intent.operation_id), encode(intent.confirmed()))

@@ -69,6 +69,7 @@ store.lookup            looking ids up fails
 store.write             writing data files fails
 store.commit            committing a table fails
 store.index             building an index fails
+store.sync              bringing files to the disk fails
 store.move              moving loaded files to a branch fails
 store.remove            removing loaded files that nothing names fails
 load.after_files        all files of a load are written, nothing names them

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from omnigraph_sql.graph import Graph
 
 MAIN = "main"
+DURABILITIES = ("process", "fsync")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -29,6 +30,7 @@ class Address:
     branch: str = MAIN
     actor: str | None = None
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)
+    durability: str = DURABILITIES[0]
 
     def check(self) -> None:
         """Raises Absent for a file."""
@@ -49,6 +51,7 @@ class Address:
                 branch=self.branch,
                 actor=self.actor,
                 read_only=read_only,
+                durability=self.durability,
                 storage_options=dict(self.storage) or None,
             )
         except StorageError as error:
@@ -118,9 +121,24 @@ def actor_option(command: Command) -> Command:
     return click.option("--actor", metavar="NAME", help="Who the commit names as its author.")(command)
 
 
-def address(graph: str, branch: str = MAIN, actor: str | None = None, storage: Iterable[str] = ()) -> Address:
+def durability_option(command: Command) -> Command:
+    return click.option(
+        "--durability",
+        type=click.Choice(DURABILITIES),
+        default=DURABILITIES[0],
+        help="What a commit survives: the death of the process (the default), or with fsync a loss of power too.",
+    )(command)
+
+
+def address(
+    graph: str,
+    branch: str = MAIN,
+    actor: str | None = None,
+    storage: Iterable[str] = (),
+    durability: str = DURABILITIES[0],
+) -> Address:
     """The address the options of a command line give."""
-    return Address(graph, branch, actor, pairs(storage, "--storage-option"))
+    return Address(graph, branch, actor, pairs(storage, "--storage-option"), durability)
 
 
 # ---- a schema, from a file or from a graph ----------------------------------------------------------------------

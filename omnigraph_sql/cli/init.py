@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from omnigraph_sql.cli.exit_codes import ExitCode
-from omnigraph_sql.cli.graphs import actor_option, pairs, storage_option
+from omnigraph_sql.cli.graphs import actor_option, durability_option, pairs, storage_option
 from omnigraph_sql.cli.terminal import tell
 from omnigraph_sql.cli.texts import read_text, shown_name
 
@@ -21,8 +21,9 @@ Examples:
 @click.option("--schema", required=True, metavar="FILE", help="The schema of the graph, a .pg file.")
 @click.option("--force", is_flag=True, help="Replace schema files that lie there without a graph. Never a graph.")
 @actor_option
+@durability_option
 @storage_option
-def init(graph: str, schema: str, force: bool, actor: str | None, storage: tuple[str, ...]) -> int:
+def init(graph: str, schema: str, force: bool, actor: str | None, durability: str, storage: tuple[str, ...]) -> int:
     """Make a graph from a schema.
 
     GRAPH is a folder, by convention something.omni, or s3://bucket/prefix. Its tables are empty.
@@ -32,8 +33,8 @@ def init(graph: str, schema: str, force: bool, actor: str | None, storage: tuple
 
     text = read_text(schema)
     catalog = compile_schema(text, name=shown_name(schema)).catalog
-    options = pairs(storage, "--storage-option")
-    with make(graph, schema=text, actor=actor, force=force, storage_options=options or None) as made:
+    options = pairs(storage, "--storage-option") or None
+    with make(graph, schema=text, actor=actor, force=force, durability=durability, storage_options=options) as made:
         nodes, edges = len(catalog.nodes), len(catalog.edges)
         tell(f"made {graph}: {_counted(nodes, 'node type')}, {_counted(edges, 'edge type')}, commit {made.head}")
     return ExitCode.OK

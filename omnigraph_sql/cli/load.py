@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph_sql.cli.exit_codes import ExitCode
-from omnigraph_sql.cli.graphs import actor_option, address, branch_option, storage_option
+from omnigraph_sql.cli.graphs import actor_option, address, branch_option, durability_option, storage_option
 from omnigraph_sql.cli.progress import Meter
 from omnigraph_sql.cli.terminal import tell
 from omnigraph_sql.cli.texts import Unreadable
@@ -38,6 +38,7 @@ Examples:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing about what was done.")
 @branch_option
 @actor_option
+@durability_option
 @storage_option
 def load(
     graph: str,
@@ -47,6 +48,7 @@ def load(
     quiet: bool,
     branch: str,
     actor: str | None,
+    durability: str,
     storage: tuple[str, ...],
 ) -> int:
     """Load rows from files.
@@ -54,7 +56,7 @@ def load(
     Every FILE is .jsonl, .csv or .parquet, and all of them are one commit: either everything is in the graph
     afterwards, or nothing. A terminal sees how far it is, a pipe does not.
     """
-    where = address(graph, branch, actor, storage)
+    where = address(graph, branch, actor, storage, durability)
     _check_files(files)
     with where.open(read_only=False) as opened, Meter(sys.stderr, quiet=quiet) as meter:
         report = opened.load(list(files), type=of, mode=mode, progress=meter)

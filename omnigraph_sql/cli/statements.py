@@ -14,7 +14,7 @@ import click
 from omnigraph_sql.base.errors import LanguageError
 from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.formats import FORMS, written
-from omnigraph_sql.cli.graphs import actor_option, address, branch_option, parameters, storage_option
+from omnigraph_sql.cli.graphs import actor_option, address, branch_option, durability_option, parameters, storage_option
 from omnigraph_sql.cli.output import Sink, output
 from omnigraph_sql.cli.terminal import tell
 from omnigraph_sql.cli.texts import STDIN, argument_text, read_text, shown_name
@@ -70,6 +70,7 @@ class Statements(click.Command):
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing about what was done.")
 @branch_option
 @actor_option
+@durability_option
 @storage_option
 def statements(
     graph: str,
@@ -85,6 +86,7 @@ def statements(
     quiet: bool,
     branch: str,
     actor: str | None,
+    durability: str,
     storage: tuple[str, ...],
 ) -> int:
     """Run statements against a graph: those of every -c, then of every -f, or those on standard input.
@@ -97,7 +99,7 @@ def statements(
     """
     if loose:
         raise click.UsageError("a statement is given with -c, a file with -f")
-    where = address(graph, branch, actor, storage)
+    where = address(graph, branch, actor, storage, durability)
     values = parameters(given)
     if not commands and not files and on_terminal():
         from omnigraph_sql.cli.shell import shell

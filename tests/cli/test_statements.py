@@ -1,6 +1,7 @@
 """`ogsql GRAPH`: rows on stdout, what was changed on stderr, a verdict as exit code."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -229,3 +230,20 @@ def test_a_statement_that_is_not_carried_out_yet_says_so(ogsql: Command, air: st
 def test_an_empty_text_does_nothing(ogsql: Command, air: str) -> None:
     done = ogsql(air, stdin=b"  -- nothing\n")
     assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_a_commit_is_brought_to_the_disk_when_that_is_asked_for(
+    ogsql: Command, air: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert ogsql(air, "-c", INSERT).code == 0
+    assert not [path for path in synced if path.endswith(".lance")]
+    assert ogsql(air, "--durability", "fsync", "-c", "DELETE FROM Route").code == 0
+    assert [path for path in synced if path.endswith(".lance")]

@@ -38,6 +38,7 @@ KILLS_MIN = 300
 _DARK = {
     "store.remove": "clears up after a load that was refused",
     "manifest.fork": "makes a branch",
+    "store.sync": "not by default; losses of power go through every sync",
 }
 _PROTOCOL = ("write.", "schema.", "arm.", "commit.", "confirm.", "publish.", "disarm.", "heal.")
 _SHORT = (

@@ -52,7 +52,7 @@ def test_what_was_known_long_ago_is_looked_up_again(root: Path, monkeypatch: pyt
     world.manifest.table.newest(view)
     for number in range(2):
         upsert(at(root), {f"k{number}": number})
-    versions._file(root / MANIFEST / "_versions", view.version + 1).unlink()
+    versions.version_file(root / MANIFEST, view.version + 1).unlink()
     monkeypatch.setattr(manifest_table, "_KNOWN_SECONDS", 0.0)
     assert world.manifest.table.newest(view) == view.version + 2
 
