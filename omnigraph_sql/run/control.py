@@ -27,6 +27,7 @@ _SHOWN: Final = {
     "edges": "omni.tables",
     "branches": "omni.branches",
     "commits": "omni.commits",
+    "indexes": "omni.indexes",
 }
 _SUMMARY: Final = pa.schema(
     [
@@ -66,6 +67,8 @@ def _show(command: Show, scene: Scene) -> pa.Table:
         rows = rows.filter(pc.equal(rows["kind"], command.what.removesuffix("s")))
     if command.what == "nodes":
         rows = rows.drop_columns(["source", "target"])
+    if command.what == "indexes" and command.target is not None:
+        rows = rows.filter(pc.equal(rows["table_name"], command.target))
     return rows
 
 

@@ -73,9 +73,8 @@ class _Counted:
         place = (table.pin.path, column, *key)
         known = self._parts.get(place)
         if known is None:
-            texts = texts_of(tables, table, column, fragment)
-            words = pc.sum(word_counts(texts)).as_py() or 0
-            known = _kept(self._parts, place, _Counts(len(texts), words), _PARTS_KEPT)
+            counts = _sizes(texts_of(tables, table, column, fragment))
+            known = _kept(self._parts, place, _Counts(*counts), _PARTS_KEPT)
         self._parts.move_to_end(place)
         return known
 
@@ -131,5 +130,10 @@ def is_indexed(tables: Tables, table: OpenTable, column: str) -> bool:
 def corpus_of(texts: pa.ChunkedArray, terms: tuple[str, ...]) -> Corpus:
     """The corpus of texts in memory."""
     known = texts.drop_null()
-    counts = pc.sum(word_counts(known)).as_py() or 0
-    return Corpus(len(known), counts, tuple(pc.sum(holding(known, (term,))).as_py() or 0 for term in terms))
+    return Corpus(*_sizes(known), tuple(pc.sum(holding(known, (term,))).as_py() or 0 for term in terms))
+
+
+def _sizes(texts: pa.ChunkedArray) -> tuple[int, int]:
+    """How many of the texts have words, and how many words; a text without any is none."""
+    counts = word_counts(texts)
+    return pc.sum(pc.greater(counts, 0)).as_py() or 0, pc.sum(counts).as_py() or 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from weakref import ReferenceType, ref
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from omnigraph_sql.base.expr import Column, Expr
 from omnigraph_sql.base.types import BLOB, VectorType
 from omnigraph_sql.engine.store.provider import Shadow
 from omnigraph_sql.engine.store.search import DISTANCE, SCORE, Candidates, has_vector_index, nearest_rows, text_rows
-from omnigraph_sql.engine.store.tables import OpenTable
+from omnigraph_sql.engine.store.tables import OpenTable, Tables
 from omnigraph_sql.engine.write.staging import Mode, TableChanges
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import predicate_text
@@ -41,12 +42,37 @@ _LISTED_IDS_MAX: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
+class _Held:
+    """What is pending on a table: its rows, and the committed rows that are hidden by them."""
+
+    rows: pa.Table | None
+    hidden: bytes | None
+
+
+_held_changes: dict[int, tuple[ReferenceType[TableChanges], _Held]] = {}
+
+
+def _held(tables: Tables, table: OpenTable, changes: TableChanges) -> _Held:
+    """Worked out once for as long as nothing more is staged: looking hidden rows up costs more than a search."""
+    key = id(changes)
+    known = _held_changes.get(key)
+    if known is not None and known[0]() is changes:
+        return known[1]
+    shadow = changes.shadow()
+    hidden = Shadow(tables, table, pa.array(sorted(shadow), pa.utf8())).block()[1] if shadow else None
+    rows = changes.rows().combine_chunks() if changes.batches else None
+    made = _Held(rows, hidden)
+    _held_changes[key] = (ref(changes, lambda _: _held_changes.pop(key, None)), made)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
 class _Source:
     """A scan that is ranked: its table, what is pending on it, and its condition in the store's words."""
 
     scan: pn.Scan
     table: OpenTable
-    changes: TableChanges | None
+    pending: pa.Table | None
     where: str | None
     hidden: bytes | None
 
@@ -96,10 +122,8 @@ def _source_of(plan: pn.Rank, build: Build) -> _Source | None:
     table, changes = build.committed(scan.type, scan.at)
     if not table.pin.row_count or (changes is not None and changes.mode is Mode.OVERWRITE):
         return None
-    shadow = changes.shadow() if changes is not None else frozenset()
-    tables = build.scene.world.tables
-    hidden = Shadow(tables, table, pa.array(sorted(shadow), pa.utf8())).block()[1] if shadow else None
-    return _Source(scan, table, changes, where, hidden)
+    held = _held(build.scene.world.tables, table, changes) if changes is not None else _Held(None, None)
+    return _Source(scan, table, held.rows, where, held.hidden)
 
 
 def _is_implied(test: Expr, score: Expr) -> bool:
@@ -165,7 +189,7 @@ def _best_rows(ranker: _Ranker, source: _Source, count: int, columns: tuple[str,
         if found.num_rows < fetch or edge > last + slack:
             kept = pa.array(np.flatnonzero((keys <= last) & np.isfinite(keys)))
             return found.take(kept), scores.take(kept)
-        fetch *= 2
+        fetch *= 4
 
 
 # ---- rows -------------------------------------------------------------------------------------------------------
@@ -189,8 +213,7 @@ def _single(
 
 def _pending_rows(source: _Source, scored: dict[str, str], build: Build) -> Rel | None:
     """The pending rows that pass the condition, with their scores: new columns and the text that makes them."""
-    changes, scan = source.changes, source.scan
-    rows = changes.rows() if changes is not None else None
+    rows, scan = source.pending, source.scan
     if rows is None or not rows.num_rows:
         return None
     names = [f"{scan.variable}.{name}" for name in rows.schema.names]

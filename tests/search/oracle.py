@@ -53,7 +53,7 @@ def distance(vector: Sequence[float] | None, point: Sequence[float]) -> float | 
 
 def bm25(text: str | None, query: str, corpus: Iterable[str | None]) -> float | None:
     """Against the texts of a corpus, which the text itself may or may not be one of."""
-    texts = [words(one) for one in corpus if one is not None]
+    texts = [words(one) for one in corpus if one is not None and words(one)]
     terms = list(dict.fromkeys(words(query)))
     if text is None or not set(terms) & set(words(text)):
         return None
