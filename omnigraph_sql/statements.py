@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Literal, assert_never
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from omnigraph_sql.base.errors import DataError, LanguageError, Location
 from omnigraph_sql.base.expr import Value
+from omnigraph_sql.base.process import refuse_forked
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.bind.parameters import PARAMETERS, Given, bind_parameters, bind_sets
 from omnigraph_sql.bind.sql_binder import SqlOptions
@@ -168,8 +169,14 @@ def rows_of(program: Program, scene: Scene) -> Result:
     reader = read(program.plan, scene)
     names = [field.name for field in program.fields]
     schema = pa.schema([f.with_name(name) for f, name in zip(reader.schema, names, strict=True)])
-    batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in reader)
-    return Result(pa.RecordBatchReader.from_batches(schema, batches))
+    return Result(pa.RecordBatchReader.from_batches(schema, _named(reader, schema)))
+
+
+def _named(reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    refuse_forked()
+    for batch in reader:
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        refuse_forked()
 
 
 def labelled(returned: pa.Table | None, fields: Iterable[Field]) -> pa.RecordBatchReader:
