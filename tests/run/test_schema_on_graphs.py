@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from omnigraph_sql import graph as og
+from omnigraph_sql.base.errors import LanguageError, OmniError, StorageError
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.bind.schema_plan import plan_schema
 from omnigraph_sql.bind.schema_steps import DropMode, DropProperty, RenameProperty, RenameType
+from omnigraph_sql.engine.store.versions import version_file
 from omnigraph_sql.engine.values import TableIdentity, table_path
 
 SCHEMA = "node Person { name: String @key  age: I32?  mail: String? } edge Knows: Person -> Person"
@@ -79,3 +81,48 @@ def test_pg_08_a_drop_keeps_old_versions_unless_data_may_be_lost(graph: og.Graph
     # What a soft drop leaves alone is what the past is read from.
     past = graph.at(graph.commits()[-2].id)
     assert past.sql("SELECT name, mail FROM Person ORDER BY name").fetchall() == [("Ana", None), ("Bo", None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER TABLE Person ADD COLUMN born DATE NOT NULL",
+        "ALTER TABLE Person ADD COLUMN age TEXT",
+        "ALTER TABLE Person ADD COLUMN id TEXT",
+        "CREATE NODE TABLE Person (name TEXT PRIMARY KEY)",
+        "CREATE EDGE TABLE Likes (FROM Person TO Nobody)",
+        "DROP TABLE Person",
+    ],
+)
+def test_pg_06_a_refused_change_of_a_graph_changes_neither_the_manifest_nor_a_file(graph: og.Graph, text: str) -> None:
+    """A column that rows cannot have, names that are taken or unknown, a type that edges still end at."""
+    before, version, head = digest(Path(graph.uri)), graph.stats()["manifest_version"], graph.head
+    with pytest.raises(OmniError):
+        graph.sql(text)
+    assert (digest(Path(graph.uri)), graph.stats()["manifest_version"], graph.head) == (before, version, head)
+
+
+def test_pg_08_after_a_drop_the_state_before_it_still_reads_the_rows(graph: og.Graph) -> None:
+    before = graph.head
+    graph.sql("DROP TABLE Knows")
+    with pytest.raises(LanguageError):
+        graph.sql("SELECT * FROM Knows")
+    assert graph.at(before).sql("SELECT src, dst FROM Knows").fetchall() == [("Ana", "Bo")]
+    # A table of the same name is another one: neither state shows the rows of the other.
+    graph.sql("CREATE EDGE TABLE Knows (FROM Person TO Person)")
+    assert graph.sql("SELECT count(*) FROM Knows").fetchone() == (0,)
+    assert graph.at(before).sql("SELECT count(*) FROM Knows").fetchone() == (1,)
+
+
+def test_pg_08_a_version_that_is_gone_is_a_typed_error(graph: og.Graph) -> None:
+    """What a hard drop takes away: the versions of a table. Nothing reads as if it had been empty."""
+    before = graph.commits()[0].id
+    pin = graph._world.manifest.current("main").snapshot.named("edge:Knows")
+    assert pin is not None
+    graph.sql("INSERT INTO Knows (src, dst) VALUES ('Bo', 'Ana')")
+    version_file(Path(graph.uri) / pin.path, pin.version).unlink()
+    with og.open(graph.uri) as again:
+        with pytest.raises(StorageError, match=f"version {pin.version} of edge:Knows is gone") as told:
+            again.at(before).sql("SELECT src FROM Knows").fetchall()
+        assert told.value.kind == "not_found"
+        assert again.sql("SELECT count(*) FROM Knows").fetchone() == (2,)

@@ -1,0 +1,78 @@
+"""The index of what the language documents promise: every entry names tests that exist, and none is named twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.case_files import read_cases
+from tests.cases_pg import wrong_texts
+from tests.gq_cases import gq_cases
+
+HERE = Path(__file__).parent
+TESTS = HERE.parent
+INDEXES = sorted(path.stem for path in HERE.glob("*.toml"))
+_LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|\[[^\]]+\])', re.MULTILINE)
+
+
+@cache
+def cases() -> frozenset[str]:
+    """Every text case, under the name that an index uses."""
+    gq = {f"gq: {name}" for kind in ("tree", "bound", "error") for name, _ in gq_cases(kind)}
+    same = {f"same: {case.name}" for file in ("reads", "writes") for case in read_cases(f"same/{file}.case")}
+    return frozenset(gq | same | {f"pg: {case.name}" for case in wrong_texts()})
+
+
+@cache
+def functions(path: str) -> frozenset[str]:
+    """Names of the test functions in a file."""
+    tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[:5] == "test_")
+
+
+def exists(reference: str) -> bool:
+    path, sign, name = reference.partition("::")
+    if not sign:
+        return reference in cases()
+    return (TESTS / path).is_file() and name in functions(path)
+
+
+def entries(index: str) -> list[tuple[str, list[str]]]:
+    found = tomllib.loads((HERE / f"{index}.toml").read_text(encoding="utf-8"))
+    return [(f"{part}: {label}", references) for part, labels in found.items() for label, references in labels.items()]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_every_entry_of_an_index_is_owned_by_tests_that_exist(index: str) -> None:
+    missing = [f"{label} → {one}" for label, references in entries(index) for one in references if not exists(one)]
+    empty = [label for label, references in entries(index) if not references]
+    assert not missing + empty
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_no_entry_of_an_index_is_there_twice(index: str) -> None:
+    """The format refuses the same label twice in a part; that every line became an entry is looked at here."""
+    lines = _LABEL.findall((HERE / f"{index}.toml").read_text(encoding="utf-8"))
+    assert len([line for line in lines if line.startswith('"')]) == len(entries(index))
+
+
+def test_the_indexes_are_as_long_as_what_they_index() -> None:
+    """Rows of the parser, of the type checker and of plans; examples, error examples and numbered statements."""
+    counted = {
+        part: len([label for index in INDEXES for label, _ in entries(index) if label.startswith(f"{part}: ")])
+        for part in ("parser", "type_checker", "plans", "gallery", "error_examples", "switches", "statements")
+    }
+    assert counted == {
+        "parser": 44,
+        "type_checker": 67,
+        "plans": 12,
+        "gallery": 21,
+        "error_examples": 26,
+        "switches": 5,
+        "statements": 12,
+    }
