@@ -109,7 +109,7 @@ FUZZY_EDITS_DEFAULT: Final = 2
 FUZZY_EDITS_MAX: Final = 8
 """Most edits that `fuzzy` takes; more would match nearly everything."""
 
-FUSION_DEPTH: Final = 1000
+FUSION_DEPTH: Final = 256
 """Entities of each ranking that `rrf` counts, unless its limit is larger."""
 
 KEPT_BYTES_MAX: Final = 1024 * 1024 * 1024

@@ -36,7 +36,7 @@ from omnigraph_sql.run.subqueries import settled
 
 _SLACK: Final = 2e-5
 """By how much a score of Lance, in single precision, may be off."""
-_MORE: Final = 16
+_MORE: Final = 8
 """Candidates beyond those asked for, so that one look mostly is enough."""
 _LISTED_IDS_MAX: Final = 1024
 
@@ -172,7 +172,7 @@ def _best_rows(ranker: _Ranker, source: _Source, count: int, columns: tuple[str,
     import numpy as np
 
     among = source.among(ranker.column, tuple(dict.fromkeys((ID, *columns))))
-    fetch = count + count // 4 + _MORE
+    fetch = count + count // 8 + _MORE
     exact = not ranker.approximate
     sign = -1.0 if ranker.high else 1.0
     while True:

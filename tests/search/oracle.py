@@ -75,7 +75,7 @@ def ranks(scores: Mapping[str, float | None], *, best_is_high: bool) -> dict[str
     return {one: place for place, one in enumerate(order)}
 
 
-def fused(*rankings: Mapping[str, int], k: int = 60, depth: int = 1000) -> dict[str, float]:
+def fused(*rankings: Mapping[str, int], k: int = 60, depth: int = 256) -> dict[str, float]:
     found: dict[str, float] = {}
     for ranking in rankings:
         for one, place in ranking.items():
