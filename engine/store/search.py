@@ -55,18 +55,17 @@ def nearest_rows(tables: Tables, among: Candidates, point: Any, count: int, *, e
         return found
 
 
-def text_rows(tables: Tables, among: Candidates, words: Sequence[str], count: int | None) -> pa.Table:
-    """The rows that hold one of the words, by Lance's own relevance; `count` None: all of them, in no order."""
+def text_rows(tables: Tables, among: Candidates, column: str, words: Sequence[str], count: int) -> pa.Table:
+    """The `count` rows whose texts in `column` say most of the words, by Lance's own relevance."""
     from lance.query import MatchQuery
 
     # Words are letters and digits alone, so nothing in them is an operator.
-    query = MatchQuery(" ".join(words), among.column)
+    query = MatchQuery(" ".join(words), column)
     with tables.telling(f"searching {among.table.pin.key}"):
         tables.failpoints.hit("store.lookup")
-        options = among.options(SCORE)
-        if count is not None:
-            options["limit"] = count
-        found: pa.Table = among.table.dataset.scanner(full_text_query=query, **options).to_table()
+        found: pa.Table = among.table.dataset.scanner(
+            full_text_query=query, limit=count, **among.options(SCORE)
+        ).to_table()
         return found
 
 
@@ -89,6 +88,12 @@ def has_vector_index(tables: Tables, table: OpenTable, column: str) -> bool:
         return False
     found = stored_indexes(tables, table)
     return any(index.column == column and index.kind is IndexKind.VECTOR for index in found)
+
+
+def has_text_index(tables: Tables, table: OpenTable, column: str) -> bool:
+    """Whether rows that hold words are found without reading every text."""
+    found = stored_indexes(tables, table)
+    return any(index.column == column and index.kind is IndexKind.TEXT for index in found)
 
 
 def is_text_index_whole(tables: Tables, table: OpenTable, column: str, texts: int) -> bool:

@@ -156,7 +156,7 @@ def _ranker_of(score: Expr, source: _Source, build: Build) -> _Ranker | None:
 
             def saying(among: Candidates, count: int, exact: bool) -> pa.Table:
                 del exact
-                return text_rows(tables, among, words, count)
+                return text_rows(tables, among, member, words, count)
 
             corpus = stored_corpus(tables, table, member, terms)
             return _Ranker(member, saying, relevance(terms, corpus), SCORE, True)

@@ -18,6 +18,7 @@ from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import cast, expr_text, predicate_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known, scalar
+from omnigraph_sql.run.search_ids import narrowed
 from omnigraph_sql.run.subqueries import settled
 from omnigraph_sql.run.system_tables import system_rows
 
@@ -32,6 +33,7 @@ def table_rows(
     domain: Domain | None,
 ) -> Rel:
     """Rows of a stored table that pass `test`; column `c` is `variable.c`."""
+    test = narrowed(test, of, variable, at, build)
     tested = ex.column_names(test) if test is not None else frozenset()
     lead = f"{variable}."
     read = [c for c in of.schema.order if c in columns or f"{lead}{c}" in tested]

@@ -14,7 +14,8 @@ import omnigraph_sql as og
 from omnigraph_sql.base import limits
 from omnigraph_sql.engine.store import search as store_search
 from omnigraph_sql.engine.store.indexes import IndexKind
-from omnigraph_sql.run import search_top
+from omnigraph_sql.engine.store.search import text_rows
+from omnigraph_sql.run import search_ids, search_top
 from tests.search import oracle
 
 SCHEMA = """
@@ -220,3 +221,33 @@ def test_an_indexed_table_gives_what_the_oracle_gives(pair: Pair) -> None:
         found = pair[1].sql("SELECT code, bm25(text, $q) s FROM Doc ORDER BY s DESC, id LIMIT 25", {"q": q}).fetchall()
         assert [row[0] for row in found] == list(best)[:25]
         assert [row[1] for row in found] == pytest.approx([scores[code] for code in list(best)[:25]])
+
+
+@pytest.mark.parametrize("kind", ["search", "match_text"])
+def test_a_text_predicate_is_answered_by_the_index_and_still_tests_what_no_index_knows(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    narrow: list[int] = []
+
+    def listening(*arguments: Any) -> Any:
+        found = text_rows(*arguments)
+        narrow.append(found.num_rows)
+        return found
+
+    monkeypatch.setattr(search_ids, "text_rows", listening)
+    rows = docs(1, 0, ROWS).to_pylist()
+    for graph in pair:
+        tail = pa.table({"code": ["tail"], "text": ["w1 w2"], "n": pa.array([1], pa.int32())})
+        graph.load(tail, type="Doc", mode="append")
+    with pair[1].transaction() as tx:
+        tx.sql("INSERT INTO Doc (code, text, n) VALUES ('new', 'w2 w1 w2', 2), ('other', 'w3', 2)")
+        tx.sql("UPDATE Doc SET text = 'none' WHERE code = 'd00001'")
+        seen = [(row["code"], row["text"] if row["code"] != "d00001" else "none") for row in rows]
+        seen += [("tail", "w1 w2"), ("new", "w2 w1 w2"), ("other", "w3")]
+        for q in ("w1 w2", "zebra", "w59"):
+            expected = sorted(code for code, text in seen if oracle.matches(kind, text, q))
+            found = tx.sql(f"SELECT code FROM Doc WHERE {kind}(text, $q) ORDER BY code", {"q": q}).fetchall()
+            assert [row[0] for row in found] == expected
+        tx.rollback()
+    assert min(narrow) == 0
+    assert 0 < max(narrow) <= 257
