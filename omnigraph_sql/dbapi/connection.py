@@ -63,7 +63,7 @@ def _make(
 
 
 class Connection:
-    """Statements and transactions on one branch of a graph. For one thread at a time.
+    """Statements and transactions on one branch of a graph. For one thread at a time; `interrupt()` is for any.
 
     A transaction begins with the first change after a commit, all cursors are part of it, and `commit()` publishes it.
     With `autocommit` every statement is a commit of its own.
@@ -174,6 +174,14 @@ class Connection:
             self.rollback()
             raise
         self.commit()
+
+    def interrupt(self) -> None:
+        """Stop what the connection is running, from any thread: it raises OperationalError there (sqlstate 57014).
+
+        The connection stays usable, and so does its transaction: a statement that was stopped left nothing.
+        """
+        self._refuse_closed()
+        self._graph.interrupt()
 
     def close(self) -> None:
         """Roll back and give everything back. Every later use raises InterfaceError; closing again does nothing."""

@@ -86,6 +86,7 @@ CASES = [
     (tree.RecoveryRequired("m", operation_id="o"), og.OperationalError, "58000"),
     (tree.CommitUnknown("m", commit_id="c"), og.OperationalError, "08007"),
     (tree.ExecutionError("m"), og.DataError, "22000"),
+    (tree.Interrupted("m"), og.OperationalError, "57014"),
     (tree.FormatError("m"), og.OperationalError, "58000"),
     (tree.InternalError("m"), og.InternalError, "XX000"),
 ]

@@ -12,6 +12,7 @@ import pytest
 import omnigraph_sql as og
 from tests.graph.airports import SCHEMA
 
+FOREVER = "SELECT a.v::TEXT FROM generate_series(1, 100) AS a(v) CROSS JOIN generate_series(1, 1000000000) AS b(w)"
 COUNT = "SELECT count(*) FROM Note"
 
 
@@ -114,6 +115,29 @@ def test_one_graph_serves_statements_of_several_threads(where: Path) -> None:
     assert others == sorted(others)
     assert graph.sql(COUNT).fetchone() == (8,)
     graph.close()
+
+
+@pytest.mark.parametrize("fetches", [True, False])
+def test_a_statement_that_runs_is_stopped_from_another_thread(con: og.Connection, fetches: bool) -> None:
+    con.execute("INSERT INTO Note (text) VALUES ('pending')")
+    stopped = threading.Event()
+
+    def stop() -> None:
+        while not stopped.wait(0.01):
+            con.interrupt()
+
+    poking = threading.Thread(target=stop)
+    poking.start()
+    try:
+        with pytest.raises(og.OperationalError) as caught:
+            con.execute(FOREVER if fetches else f"INSERT INTO Note (text) {FOREVER}").fetchall()
+    finally:
+        stopped.set()
+        poking.join()
+    assert (caught.value.code, caught.value.sqlstate) == ("interrupted", "57014")
+    assert isinstance(caught.value.__cause__, og.Interrupted)
+    assert (con.in_transaction, con.execute(COUNT).fetchone()) == (True, (1,))
+    con.commit()
 
 
 def test_transactions_of_one_graph_are_apart(where: Path) -> None:
