@@ -1,4 +1,4 @@
-"""Graph: what a Python application holds. Every method delegates; one Graph is for one thread at a time."""
+"""Graph: what a Python application holds. Every method delegates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import ConflictError, DataError, OmniError, RecoveryRequired, StorageError
+from omnigraph_sql.base.errors import ConflictError, DataError, RecoveryRequired, StorageError
 from omnigraph_sql.base.names import BranchName
 from omnigraph_sql.base.process import enter_engine, refuse_forked
 from omnigraph_sql.bind.parameters import Given
@@ -22,11 +22,10 @@ from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
 from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
 from omnigraph_sql.engine.manifest.history import state_at
-from omnigraph_sql.engine.recovery.heal import Recovered, heal, recover
-from omnigraph_sql.engine.recovery.sidecar import is_sidecar
+from omnigraph_sql.engine.recovery.heal import Recovered, heal, pending_operations, recover
 from omnigraph_sql.engine.recovery.torn import clear_torn_branch
 from omnigraph_sql.engine.store.durable import Durability
-from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
+from omnigraph_sql.engine.store.root import MANIFEST, GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
 from omnigraph_sql.engine.world import Embed, Seams, World
@@ -115,7 +114,21 @@ def _schema_text(schema: str | Path) -> tuple[str, str]:
 
 
 class Graph:
-    """An open graph on one branch."""
+    """An open graph on one branch. Statements may come from several threads; what spans statements, a result, a
+    transaction, BEGIN … COMMIT, is for one thread at a time.
+
+    >>> import omnigraph_sql as og
+    >>> graph = og.init("air.omni", schema="node Airport { code: String @key  city: String }", actor="ana")
+    >>> graph.sql("INSERT INTO Airport VALUES ('LIM', 'Lima'), ('CUZ', 'Cusco')").affected_nodes
+    2
+    >>> graph.sql("SELECT city FROM Airport WHERE code = $code", {"code": "LIM"}).fetchall()
+    [('Lima',)]
+    >>> graph.gq("match { $a: Airport } return { $a.city as city } order { $a.city } limit 1").fetchone()
+    ('Cusco',)
+    >>> graph.at(graph.commits()[-1].id).sql("SELECT count(*) FROM Airport").fetchone()
+    (0,)
+    >>> graph.close()
+    """
 
     def __init__(
         self,
@@ -361,7 +374,7 @@ class Graph:
             "manifest_version": snapshot.manifest_version,
             "format": snapshot.stamp,
             "tables": [{"name": pin.key, "rows": pin.row_count, "version": pin.version} for pin in snapshot.tables],
-            "pending_operations": len(_pending_names(self._world)),
+            "pending_operations": pending_operations(self._world),
         }
 
     def close(self) -> None:
@@ -383,10 +396,3 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.uri!r}, branch={self._branch!r})"
-
-
-def _pending_names(world: World) -> list[str]:
-    try:
-        return [name for name in world.objects.list(RECOVERY) if is_sidecar(name)]
-    except OmniError:
-        return []

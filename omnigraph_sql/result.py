@@ -32,6 +32,24 @@ class Counts:
 class Result:
     """Rows, read once from front to back; or the receipt of a mutation. Not for several threads at once.
 
+    >>> import omnigraph_sql as og
+    >>> graph = og.init("cities.omni", schema="node City { name: String @key  people: I64? }")
+    >>> graph.sql("INSERT INTO City VALUES ('Lima', 10000000), ('Ica', NULL)")
+    2 nodes and 0 edges changed, commit ...
+    >>> result = graph.sql("SELECT name, people FROM City ORDER BY name")
+    >>> result
+    name  people
+    ----  --------
+    Ica   NULL
+    Lima  10000000
+    >>> result.columns, result.fetchone(), list(result)
+    (('name', 'people'), ('Ica', None), [('Lima', 10000000)])
+    >>> graph.sql("SELECT name FROM City ORDER BY name").dicts()
+    [{'name': 'Ica'}, {'name': 'Lima'}]
+    >>> graph.sql("SELECT people FROM City").arrow().num_rows
+    2
+    >>> graph.close()
+
     Fetching and iterating go through the rows once and keep none. `arrow()`, and whatever shows the rows, leaves them
     to be fetched.
     """

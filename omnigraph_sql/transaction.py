@@ -44,7 +44,18 @@ class Owner(Protocol):
 
 
 class Transaction:
-    """One MutationStaging on one base. Made by `Graph.transaction()`; not for several threads at once."""
+    """One MutationStaging on one base. Made by `Graph.transaction()`; not for several threads at once.
+
+    >>> import omnigraph_sql as og
+    >>> graph = og.init("air.omni", schema="node Airport { code: String @key  city: String }")
+    >>> with graph.transaction(message="the south opens") as tx:
+    ...     done = tx.sql("INSERT INTO Airport VALUES ('AQP', 'Arequipa')")
+    ...     tx.sql("SELECT count(*) FROM Airport").fetchone(), graph.sql("SELECT count(*) FROM Airport").fetchone()
+    ((1,), (0,))
+    >>> graph.commits()[0].message, graph.sql("SELECT city FROM Airport").fetchall()
+    ('the south opens', [('Arequipa',)])
+    >>> graph.close()
+    """
 
     def __init__(self, owner: Owner, name: str = "transaction") -> None:
         self._owner, self._name = owner, name

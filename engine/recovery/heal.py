@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from omnigraph_sql.base.errors import CommitUnknown, RecoveryRequired, ResourceLimitExceeded, StorageError
+from omnigraph_sql.base.errors import CommitUnknown, OmniError, RecoveryRequired, ResourceLimitExceeded, StorageError
 from omnigraph_sql.engine.manifest.publisher import Publication, publish
 from omnigraph_sql.engine.manifest.state import visible
 from omnigraph_sql.engine.recovery.classify import (
@@ -68,6 +68,14 @@ def _read(world: World, name: str) -> Intent | None:
             operation_id=name.removesuffix(".json"),
             hint="open the graph with the version that wrote it, or restore the file; reading works meanwhile",
         ) from error
+
+
+def pending_operations(world: World) -> int:
+    """How many operations wait for recovery; none when nobody can tell."""
+    try:
+        return sum(is_sidecar(name) for name in world.objects.list(RECOVERY))
+    except OmniError:
+        return 0
 
 
 def recover(world: World) -> list[Recovered]:

@@ -67,6 +67,18 @@ class Connection:
 
     A transaction begins with the first change after a commit, all cursors are part of it, and `commit()` publishes it.
     With `autocommit` every statement is a commit of its own.
+
+    >>> import omnigraph_sql as og
+    >>> con = og.connect("bar.omni", create=True)
+    >>> cursor = con.execute("CREATE TABLE drinks (name TEXT PRIMARY KEY, price DOUBLE PRECISION)")
+    >>> con.executemany("INSERT INTO drinks VALUES (?, ?)", [("Chicha", 2.0), ("Pisco", 7.5)]).rowcount
+    2
+    >>> con.in_transaction
+    True
+    >>> con.rollback()
+    >>> con.execute("SELECT count(*) FROM drinks").fetchone()
+    (0,)
+    >>> con.close()
     """
 
     Warning = errors.Warning

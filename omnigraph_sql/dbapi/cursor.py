@@ -29,7 +29,20 @@ def dict_row(cursor: Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 class Cursor:
-    """One statement at a time. All cursors of a connection are part of its transaction."""
+    """One statement at a time. All cursors of a connection are part of its transaction.
+
+    >>> import omnigraph_sql as og
+    >>> con = og.connect("numbers.omni", create=True)
+    >>> cursor = con.cursor()
+    >>> for row in cursor.execute("SELECT n, n * n FROM generate_series(1, 3) AS s(n) ORDER BY n"):
+    ...     print(row)
+    (1, 1)
+    (2, 4)
+    (3, 9)
+    >>> cursor.execute("SELECT 'x' AS word").description[0][:2]
+    ('word', string)
+    >>> con.close()
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
