@@ -22,7 +22,7 @@ from omnigraph_sql.plan.rules.count_patterns import plain_aggregates
 from omnigraph_sql.run.read import read
 from omnigraph_sql.run.shelf import SHELF
 from tests.run.graphs import Graph, rows_of
-from tests.run.patterns import ENDS, SCHEMA, Question, Row, Tables, random_question
+from tests.run.patterns import ENDS, SCHEMA, Row, Tables, random_question
 
 QUESTIONS = int(os.environ.get("OMNI_TALLY_QUESTIONS", "40"))
 SEEDS = range(int(os.environ.get("OMNI_TALLY_GRAPHS", "6")))
@@ -96,7 +96,7 @@ def _torn(random: Random, graph: Graph, tables: Tables, staging: MutationStaging
         for edge, (source, target) in ENDS.items():
             hit = [(end, name) for end, name in (("src", source), ("dst", target)) if name == kind]
             _drop(graph, staging, made, edge, lambda row, hit=hit, gone=gone: any(row[e] in gone for e, _ in hit))
-    _drop(graph, staging, made, "Follows", lambda row: random.random() < 0.3)
+    _drop(graph, staging, made, "Follows", lambda _: random.random() < 0.3)
     return made
 
 
