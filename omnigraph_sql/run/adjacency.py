@@ -11,9 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph_sql.base.catalog import ID
 from omnigraph_sql.base.errors import ResourceLimitExceeded
 from omnigraph_sql.base.limits import WALKS_MAX
 from omnigraph_sql.bind.bound import Hops
+from omnigraph_sql.run.held import Held
+from omnigraph_sql.run.links import Links, merged
 
 Ints = npt.NDArray[np.int64]
 _NONE: Final[Ints] = np.zeros(0, np.int64)
@@ -97,6 +100,27 @@ class Adjacency:
             elif least <= distance + 1 <= most:
                 found.append(ring[loops[start : start + 1].repeat(len(ring)) if backwards else loops[ring]])
         return np.concatenate(found) if found else _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAdjacency(Adjacency):
+    """Links between rows of one stored table: every node has a number, and `held` knows it."""
+
+    held: Held
+
+    @classmethod
+    def at(cls, links: Links, direction: str, *, in_order: bool) -> StoredAdjacency:
+        """`in_order`: the links of a node in the order of the ids of their edges, wherever those are stored."""
+        part = merged(list(links.side(direction).parts))
+        if in_order:
+            part = part.ordered(links.edges.ranks())
+        nodes = links.source.column(ID).array
+        return cls(nodes, part.first, part.ends.astype(np.int64), part.edges.astype(np.int64), links.source)
+
+    def numbers(self, ids: pa.Array) -> tuple[Ints, Ints]:
+        found = self.held.numbers(ids)
+        known = np.flatnonzero(found >= 0).astype(np.int64)
+        return found[known], known
 
 
 @dataclass(frozen=True, slots=True)

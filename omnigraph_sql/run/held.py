@@ -187,6 +187,12 @@ class Held:
             index[self._replaced[changed]] = self.stored + changed
         return Column(pa.concat_arrays([base, own.cast(base.type)]).take(pa.array(index)))
 
+    def ranks(self) -> Ints:
+        """The place of each row in the order of ids."""
+        if self.pending is None:
+            return SHELF.get(("ranks", self.token), lambda: _ranks(self.column(ID)), lambda made: int(made.nbytes))
+        return _ranks(self.column(ID))
+
     def numbers(self, ids: pa.Array) -> Ints:
         """Numbers of rows by id; -1 for those that are not there."""
         found = self.places(ids)
@@ -198,6 +204,12 @@ class Held:
             at = pc.index_in(ids, value_set=own).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
             found = np.where(at >= 0, self.stored + at, found)
         return found
+
+
+def _ranks(ids: Column) -> Ints:
+    made = np.empty(len(ids.array), np.int64)
+    made[pc.sort_indices(ids.array).to_numpy()] = np.arange(len(made), dtype=np.int64)
+    return made
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:

@@ -71,6 +71,11 @@ class Part:
         missing = nodes + 1 - len(self.first)
         return self if missing <= 0 else replace(self, first=np.pad(self.first, (0, missing), mode="edge"))
 
+    def ordered(self, ranks: Ints) -> Part:
+        """The links of each node in the order of the ranks of their edges; none of them dead."""
+        order = np.lexsort((ranks[self.edges], self.owners()))
+        return Part(self.first, self.ends[order], self.edges[order])
+
     def owners(self) -> Ints:
         """The node each link is left from."""
         return np.repeat(np.arange(len(self.first) - 1, dtype=np.int64), np.diff(self.first))
@@ -255,7 +260,7 @@ class Links:
         parts = self._parts(direction)
         if direction != "both" and self._is_only_stored() and self.stored().simple:
             return parts
-        return [distinct_part(_merged(parts))]
+        return [distinct_part(merged(parts))]
 
     def _is_only_stored(self) -> bool:
         """Whether every link is a stored one, less some."""
@@ -326,7 +331,7 @@ def _without_loops(part: Part) -> Part:
     return replace(part, dead=loops if part.dead is None else np.union1d(part.dead, loops))
 
 
-def _merged(parts: list[Part]) -> Part:
+def merged(parts: list[Part]) -> Part:
     """All links as one part."""
     whole = [part if part.dead is None else part.kept(np.ones(len(part.ends), np.bool_)) for part in parts]
     if len(whole) == 1:

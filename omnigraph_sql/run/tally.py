@@ -15,14 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph_sql.base import expr as ex
-from omnigraph_sql.base.catalog import ID, TableType
-from omnigraph_sql.base.errors import ExecutionError
+from omnigraph_sql.base.catalog import ID
 from omnigraph_sql.base.expr import Expr
 from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.bind.bound import ONE_HOP, Hops, Walk
-from omnigraph_sql.engine.store.derived import DerivedFiles
-from omnigraph_sql.engine.values import TableIdentity
 from omnigraph_sql.plan.pattern import Pattern, Stride, Tally
+from omnigraph_sql.run.ground import Ground
 from omnigraph_sql.run.held import Bools, Held, Ints
 from omnigraph_sql.run.links import Links, Side
 from omnigraph_sql.run.messages import Amount, Step, may_overflow, refuse_overflow
@@ -43,51 +41,28 @@ class _Tree:
     def __init__(self, pattern: Pattern, scene: Scene, *, fractions: bool = False) -> None:
         self.pattern, self.scene = pattern, scene
         self._dtype = np.float64 if fractions else np.int8
-        snapshot, self._staging = Build(scene).state(pattern.at)
-        self._snapshot = snapshot
-        self._tables: dict[TableIdentity, Held] = {}
-        self._links: dict[TableIdentity, Links] = {}
+        self._ground = Ground(Build(scene), pattern.at)
         self._masks: dict[int, Bools | None] = {}
         self._matches: dict[tuple[int, int], tuple[Amount, bool]] = {}
         self._steps: dict[tuple[int, int], Step] = {}
 
     # ---- tables -----------------------------------------------------------------------------------------------
 
-    def held(self, of: TableType) -> Held:
-        identity = TableIdentity.of(of)
-        found = self._tables.get(identity)
-        if found is None:
-            pin = self._snapshot.pin(identity)
-            if pin is None:
-                raise ExecutionError(f"{of.name} does not exist on branch {self._snapshot.branch}")
-            tables = self.scene.world.tables
-            changes = self._staging.of(of) if self._staging is not None else None
-            found = self._tables[identity] = Held(tables, tables.open(pin), of, changes)
-        return found
-
     def links(self, place: int) -> Links:
-        stride = self.pattern.strides[place]
-        identity = TableIdentity.of(stride.edge)
-        found = self._links.get(identity)
+        found = self._ground.links(self.pattern.strides[place].edge)
         if found is None:
-            catalog = self.scene.catalog
-            ends = [catalog.node(name) for name in (stride.edge.source, stride.edge.target)]
-            if ends[0] is None or ends[1] is None:
-                raise Untold
-            source, target = self.held(ends[0]), self.held(ends[1])
-            files = DerivedFiles.at(self.scene.world.root)
-            found = self._links[identity] = Links(self.held(stride.edge), source, target, files)
+            raise Untold
         return found
 
     def mask(self, spot: int) -> Bools | None:
         """The nodes that may stand at the spot; None for every one."""
         if spot not in self._masks:
             at = self.pattern.spots[spot]
-            self._masks[spot] = holds(at.filter, self.held(at.type), at.variable, self.scene)
+            self._masks[spot] = holds(at.filter, self._ground.held(at.type), at.variable, self.scene)
         return self._masks[spot]
 
     def nodes(self, spot: int) -> Held:
-        return self.held(self.pattern.spots[spot].type)
+        return self._ground.held(self.pattern.spots[spot].type)
 
     # ---- steps ------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph_sql.base.catalog import DST, ID, SRC
-from omnigraph_sql.bind.bound import Hops, Walk
+from omnigraph_sql.bind.bound import ONE_HOP, Hops, Walk
 from omnigraph_sql.plan import nodes as pn
-from omnigraph_sql.run.adjacency import Adjacency, Walks, listed_rows
+from omnigraph_sql.run.adjacency import Adjacency, StoredAdjacency, Walks, listed_rows
+from omnigraph_sql.run.ground import Ground
 from omnigraph_sql.run.relation import Build, Rel, quoted
 
 _TEXTS: Final = pa.list_(pa.field("item", pa.utf8()))
@@ -22,9 +23,8 @@ def walked(plan: pn.Expand, rel: Rel, build: Build) -> tuple[str, str, Rel]:
     name = f"{plan.source}.{ID}"
     text = f"SELECT DISTINCT {quoted(name)} FROM {quoted(rel.name)} WHERE {quoted(name)} IS NOT NULL"
     sources = _texts(build.fetch(build.add(text, (rel,), (name,)), (name,))[name])
-    edges = _edges(plan, build)
     paths = tuple(f"{plan.path}.{c}" for c in plan.path_columns)
-    table = traversed(plan.walk, plan.hops, plan, sources, edges)
+    table = _traversed(plan, sources, build)
     return start, end, build.given(table.rename_columns([start, end, *paths]), (start, end, *paths))
 
 
@@ -40,26 +40,38 @@ def _texts(column: pa.ChunkedArray) -> pa.Array:
     return column.cast(pa.utf8()).combine_chunks()
 
 
-def traversed(walk: Walk, hops: Hops, plan: pn.Expand, sources: pa.Array, edges: pa.Table) -> pa.Table:
+def _traversed(plan: pn.Expand, sources: pa.Array, build: Build) -> pa.Table:
     """Columns: the source, the node reached, then the path columns of the plan."""
+    if plan.edge.source == plan.edge.target:
+        ground = Ground(build, plan.at)
+        links = ground.links(plan.edge)
+        if links is not None:
+            in_order = plan.walk is Walk.SHORTEST and not {"vertices", "edges"}.isdisjoint(plan.path_columns)
+            stored = StoredAdjacency.at(links, plan.direction, in_order=in_order)
+            names = links.edges.column(ID).array if "edges" in plan.path_columns else None
+            return _walked(plan, plan.hops, stored, sources, names)
+    edges = _edges(plan, build)
+    hops = plan.hops
     if plan.edge.source != plan.edge.target:
         # Another type lies at the other end, from which this edge leads nowhere.
-        hops = Hops(min(hops.minimum, 1), 1) if hops.minimum <= 1 <= hops.maximum else Hops(1, 1)
-        edges = edges if plan.hops.minimum <= 1 <= plan.hops.maximum else edges.slice(0, 0)
-        hops = Hops(1, 1) if hops.minimum == 0 else hops
-    src, dst = _texts(edges[SRC]), _texts(edges[DST])
-    graph = Adjacency.of(src, dst, plan.direction)
-    if walk is Walk.NEIGHBORS:
+        edges = edges if hops.minimum <= 1 <= hops.maximum else edges.slice(0, 0)
+        hops = ONE_HOP
+    graph = Adjacency.of(_texts(edges[SRC]), _texts(edges[DST]), plan.direction)
+    return _walked(plan, hops, graph, sources, _texts(edges[ID]))
+
+
+def _walked(plan: pn.Expand, hops: Hops, graph: Adjacency, sources: pa.Array, names: pa.Array | None) -> pa.Table:
+    if plan.walk is Walk.NEIGHBORS:
         return _neighbors(graph, hops, sources, _backwards(plan))
     parts = _still(plan, hops, graph, sources)
     numbers, places = graph.numbers(sources)
-    if walk is Walk.SHORTEST:
+    if plan.walk is Walk.SHORTEST:
         for number, place in zip(numbers.tolist(), places.tolist(), strict=True):
             found = Walks.shortest(graph, number, hops.minimum, hops.maximum)
-            parts += _rows(plan, found, sources.slice(place, 1), edges)
+            parts += _rows(plan, found, sources.slice(place, 1), names)
     else:
         found = Walks.all(graph, numbers, hops.minimum, hops.maximum)
-        parts += _rows(plan, found, sources.take(pa.array(places)), edges)
+        parts += _rows(plan, found, sources.take(pa.array(places)), names)
     return pa.concat_tables(parts) if parts else _schema(plan).empty_table()
 
 
@@ -108,7 +120,7 @@ def _still(plan: pn.Expand, hops: Hops, graph: Adjacency, sources: pa.Array) -> 
     return [pa.table([alone, alone, *(paths[c] for c in plan.path_columns)], schema=_schema(plan))]
 
 
-def _rows(plan: pn.Expand, walks: Walks, sources: pa.Array, edges: pa.Table) -> list[pa.Table]:
+def _rows(plan: pn.Expand, walks: Walks, sources: pa.Array, edges: pa.Array | None) -> list[pa.Table]:
     """The chosen walks as rows; `sources` are the ids of the nodes they start at, in order."""
     backwards = _backwards(plan)
     names = walks.graph.nodes
@@ -125,6 +137,6 @@ def _rows(plan: pn.Expand, walks: Walks, sources: pa.Array, edges: pa.Table) -> 
             elif column == "vertices":
                 columns.append(listed_rows(names, nodes).cast(_TEXTS))
             else:
-                columns.append(listed_rows(_texts(edges[ID]), steps).cast(_TEXTS))
+                columns.append(listed_rows(edges, steps).cast(_TEXTS))
         made.append(pa.table(columns, schema=_schema(plan)))
     return made

@@ -100,7 +100,13 @@ class Question:
             return len(values)
         if not values:
             return None
-        return {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}[function](values)
+        match function:
+            case "sum":
+                return sum(values)
+            case "avg":
+                return sum(values) / len(values)
+            case _:
+                return min(values) if function == "min" else max(values)
 
 
 def _ends(edges: list[Row], direction: str, at: str) -> Iterator[str]:
