@@ -102,6 +102,10 @@ class DerivedFiles:
         except OSError:
             return None
 
+    def has(self, table: str, token: str) -> bool:
+        """Whether there is a file, whole or not."""
+        return self._path(table, token).is_file()
+
     def drop(self, table: str, token: str) -> None:
         with suppress(OSError):
             self._path(table, token).unlink()

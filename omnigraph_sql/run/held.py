@@ -139,7 +139,7 @@ class Held:
     @cached_property
     def _replaced(self) -> Ints:
         """For every pending row the place of the committed row it replaces, or -1."""
-        return self.places(_joined(self.pending[ID])) if self.pending is not None else _NONE
+        return self.places(joined(self.pending[ID])) if self.pending is not None else _NONE
 
     @cached_property
     def dead(self) -> Ints:
@@ -177,7 +177,7 @@ class Held:
         """A column by number."""
         if self.pending is None:
             return self.stored_column(name)
-        own = _joined(self.pending[name])
+        own = joined(self.pending[name])
         if not self.stored:
             return Column(own.take(pa.array(self.added)))
         base = self.stored_column(name).array
@@ -200,7 +200,7 @@ class Held:
             found = np.where((found >= 0) & ~self.alive[np.maximum(found, 0)], -1, found)
         if len(self.added):
             assert self.pending is not None
-            own = _joined(self.pending[ID]).take(pa.array(self.added))
+            own = joined(self.pending[ID]).take(pa.array(self.added))
             at = pc.index_in(ids, value_set=own).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
             found = np.where(at >= 0, self.stored + at, found)
         return found
@@ -212,6 +212,7 @@ def _ranks(ids: Column) -> Ints:
     return made
 
 
-def _joined(column: pa.ChunkedArray) -> pa.Array:
+def joined(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
     made = column.combine_chunks()
     return pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made

@@ -11,13 +11,12 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import DST, ID, SRC
 from omnigraph_sql.engine.store.derived import Array, Damaged, DerivedFiles, StoredArrays
 from omnigraph_sql.engine.store.lookup import pieces
-from omnigraph_sql.run.held import Bools, Held, Ints
+from omnigraph_sql.run.held import Bools, Held, Ints, joined
 from omnigraph_sql.run.shelf import SHELF
 
 Places = npt.NDArray[np.int32]
@@ -111,13 +110,17 @@ def distinct_part(part: Part) -> Part:
 # ---- what is stored ---------------------------------------------------------------------------------------------
 
 
+def stored_name(edges: Held, source: Held, target: Held) -> tuple[str, str]:
+    """What the file of the links is called: the table, and the state of it and of its ends."""
+    return edges.table.pin.path, f"{edges.token[:16]}{source.token[:8]}{target.token[:8]}"
+
+
 class StoredLinks:
     """The committed links of an edge table between two node tables, out of both of its ends."""
 
     def __init__(self, edges: Held, source: Held, target: Held, files: DerivedFiles) -> None:
         self._edges, self._ends, self._files = edges, (source, target), files
-        self._token = f"{edges.token[:16]}{source.token[:8]}{target.token[:8]}"
-        self._path = edges.table.pin.path
+        self._path, self._token = stored_name(edges, source, target)
         self._made: dict[str, Array] | None = None
         self._notes: dict[str, object] = {}
         self._stored: StoredArrays | None = files.open(self._path, self._token)
@@ -222,8 +225,10 @@ class Links:
         return ("links", self.edges.token, self.source.token, self.target.token)
 
     def is_at_hand(self) -> bool:
-        """Whether the stored links are in memory already."""
-        return SHELF.peek(self._key) is not None
+        """Whether the stored links need not be made: they are in memory, on disk, or do not count."""
+        if self._is_moved or SHELF.peek(self._key) is not None:
+            return True
+        return self._files.has(*stored_name(self.edges, self.source, self.target))
 
     def stored(self) -> StoredLinks:
         def make() -> StoredLinks:
@@ -290,8 +295,8 @@ class Links:
             return heads[number], tails[number], number
         if rows is None:
             return _NONE, _NONE, _NONE
-        heads = self.source.numbers(_whole(rows[SRC]))
-        tails = self.target.numbers(_whole(rows[DST]))
+        heads = self.source.numbers(joined(rows[SRC]))
+        tails = self.target.numbers(joined(rows[DST]))
         there = (heads >= 0) & (tails >= 0)
         number = self.edges.stored + np.arange(rows.num_rows, dtype=np.int64)
         return heads[there], tails[there], number[there]
@@ -317,11 +322,6 @@ class Links:
         wanted = np.zeros(self.edges.stored, np.bool_)
         wanted[edges] = True
         return np.flatnonzero(wanted[part.edges]).astype(np.int64)
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    made = column.combine_chunks()
-    return pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made
 
 
 def _without_loops(part: Part) -> Part:

@@ -43,6 +43,21 @@ class Question:
     # ---- as text ----------------------------------------------------------------------------------------------
 
     def sql(self) -> str:
+        keys = [f"g.v{s}_{c}" for s, c in self.keys]
+        calls = ["count(*)" if s is None else f"{f}(g.v{s}_{c})" for f, s, c in self.calls]
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        items = ", ".join(f"{text} AS c{i}" for i, text in enumerate([*keys, *calls]))
+        return f"SELECT {items} FROM {self._table()}{group}"
+
+    def sql_rows(self) -> str:
+        """Asks for the matches themselves, by the names of their nodes."""
+        return f"SELECT {', '.join(f'g.v{s}_name' for s in range(len(self.types)))} FROM {self._table()}"
+
+    def gq_rows(self) -> str:
+        shown = ", ".join(f"$v{s}.name as c{s}" for s in range(len(self.types)))
+        return f"query q() {{ match {{ {self._lines()} }} return {{ {shown} }} }}"
+
+    def _table(self) -> str:
         parts = []
         for place, way in enumerate(self.ways):
             arrow = {"out": f"-[IS {way.edge}]->", "in": f"<-[IS {way.edge}]-", "both": f"-[IS {way.edge}]-"}
@@ -50,36 +65,34 @@ class Question:
             parts.append(f"{start}{arrow[way.direction]}{end}")
         shown = [f"v{s}.{c} AS v{s}_{c}" for s, t in enumerate(self.types) for c in COLUMNS[t]]
         where = " AND ".join(f"v{s}.{c} {op} {_sql(v)}" for s, c, op, v in self.tests)
-        keys = [f"g.v{s}_{c}" for s, c in self.keys]
-        calls = ["count(*)" if s is None else f"{f}(g.v{s}_{c})" for f, s, c in self.calls]
         table = f"MATCH {', '.join(parts)}{f' WHERE {where}' if where else ''} COLUMNS ({', '.join(shown)})"
-        group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        items = ", ".join(f"{text} AS c{i}" for i, text in enumerate([*keys, *calls]))
-        return f"SELECT {items} FROM GRAPH_TABLE ({table}) g{group}"
+        return f"GRAPH_TABLE ({table}) g"
 
     def gq(self) -> str:
+        items = [f"$v{s}.{c}" for s, c in self.keys]
+        items += ["count($v0)" if s is None else f"{f}($v{s}.{c})" for f, s, c in self.calls]
+        shown = ", ".join(f"{text} as c{i}" for i, text in enumerate(items))
+        return f"query q() {{ match {{ {self._lines()} }} return {{ {shown} }} }}"
+
+    def _lines(self) -> str:
         lines = [f"$v{s}: {t}" for s, t in enumerate(self.types)]
         for place, way in enumerate(self.ways):
             near, far, name = f"$v{way.start}", f"$v{place + 1}", way.edge[0].lower() + way.edge[1:]
             step = {"out": f"{near} {name} {far}", "in": f"{far} {name} {near}", "both": f"{near} <{name}> {far}"}
             lines.append(step[way.direction])
         lines += [f"$v{s}.{c} {op} {_gq(v)}" for s, c, op, v in self.tests]
-        items = [f"$v{s}.{c}" for s, c in self.keys]
-        items += ["count($v0)" if s is None else f"{f}($v{s}.{c})" for f, s, c in self.calls]
-        shown = ", ".join(f"{text} as c{i}" for i, text in enumerate(items))
-        return f"query q() {{ match {{ {'  '.join(lines)} }} return {{ {shown} }} }}"
+        return "  ".join(lines)
 
     # ---- what it means ----------------------------------------------------------------------------------------
 
     def rows(self, tables: Tables, *, edges: bool) -> list[tuple[Any, ...]]:
         """The answer; `edges`: one match per edge, else per pair of nodes."""
         groups: dict[tuple[Any, ...], list[tuple[Row, ...]]] = {} if self.keys else {(): []}
-        for match in self._matches(tables, edges):
-            if all(_holds(match[s][c], op, value) for s, c, op, value in self.tests):
-                groups.setdefault(tuple(match[s][c] for s, c in self.keys), []).append(match)
+        for match in self.matches(tables, edges=edges):
+            groups.setdefault(tuple(match[s][c] for s, c in self.keys), []).append(match)
         return [(*key, *(self._call(call, found) for call in self.calls)) for key, found in groups.items()]
 
-    def _matches(self, tables: Tables, edges: bool) -> Iterator[tuple[Row, ...]]:
+    def matches(self, tables: Tables, *, edges: bool) -> Iterator[tuple[Row, ...]]:
         named = {kind: {row["id"]: row for row in tables[kind]} for kind in COLUMNS}
         found: list[tuple[Row, ...]] = [(row,) for row in tables[self.types[0]]]
         for place, way in enumerate(self.ways):
@@ -89,7 +102,7 @@ class Question:
                 kept = ends if edges else sorted(set(ends))
                 grown += [(*match, named[self.types[place + 1]][end]) for end in kept]
             found = grown
-        return iter(found)
+        return (m for m in found if all(_holds(m[s][c], op, value) for s, c, op, value in self.tests))
 
     def _call(self, call: tuple[str, int | None, str | None], found: list[tuple[Row, ...]]) -> Any:
         function, spot, column = call
