@@ -115,5 +115,11 @@ FUSION_DEPTH: Final = 256
 KEPT_BYTES_MAX: Final = 1024 * 1024 * 1024
 """Most bytes of adjacency and columns that a process keeps in memory for the graphs it has open."""
 
+TRAIL_ROWS_MAX: Final = 1_048_576
+"""Rows of a node table up to which a pattern from few nodes is answered from whole columns in memory."""
+
+TRAIL_MATCHES_MAX: Final = 1_048_576
+"""Most matches of such a pattern that are made in memory; more are streamed by the query engine."""
+
 FRONTIER_NODES_MAX: Final = 256
 """Most nodes a step may start at to look its edges up in the table while their adjacency is not at hand."""

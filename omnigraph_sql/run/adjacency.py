@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,11 +66,11 @@ class Adjacency:
         before = np.repeat(np.cumsum(counts) - counts, counts)
         return owner, np.repeat(self.first[at], counts) + np.arange(len(owner), dtype=np.int64) - before
 
-    def loops(self) -> npt.NDArray[np.bool_]:
-        """Which nodes have an edge to themselves."""
-        starts = np.repeat(np.arange(len(self.first) - 1, dtype=np.int64), np.diff(self.first))
-        found = np.zeros(len(self.first) - 1, np.bool_)
-        found[starts[starts == self.ends]] = True
+    def looped(self, at: Ints) -> npt.NDArray[np.bool_]:
+        """Which of the nodes have an edge to themselves."""
+        owner, place = self.links(at)
+        found = np.zeros(len(at), np.bool_)
+        found[owner[at[owner] == self.ends[place]]] = True
         return found
 
     def distances(self, start: int, most: int) -> Iterator[tuple[int, Ints]]:
@@ -86,7 +86,7 @@ class Adjacency:
             ring = reached[~seen[reached]]
             seen[ring] = True
 
-    def neighbors(self, start: int, hops: Hops, loops: npt.NDArray[np.bool_], *, backwards: bool) -> Ints:
+    def neighbors(self, start: int, hops: Hops, *, backwards: bool) -> Ints:
         """Nodes whose shortest distance is in the window; a loop at the end of a walk makes it one hop longer.
 
         `backwards`: walks end at `start`, and the nodes found are where they begin. A node is no neighbour of its own,
@@ -98,7 +98,10 @@ class Adjacency:
             if least <= distance <= most and (distance > 0 or least == 0):
                 found.append(ring)
             elif least <= distance + 1 <= most:
-                found.append(ring[loops[start : start + 1].repeat(len(ring)) if backwards else loops[ring]])
+                if backwards:
+                    found.append(ring if self.looped(np.array([start], np.int64))[0] else _NONE)
+                else:
+                    found.append(ring[self.looped(ring)])
         return np.concatenate(found) if found else _NONE
 
 
@@ -115,7 +118,7 @@ class StoredAdjacency(Adjacency):
         if in_order:
             part = part.ordered(links.edges.ranks())
         nodes = links.source.column(ID).array
-        return cls(nodes, part.first, part.ends.astype(np.int64), part.edges.astype(np.int64), links.source)
+        return cls(nodes, part.first, cast("Ints", part.ends), cast("Ints", part.edges), links.source)
 
     def numbers(self, ids: pa.Array) -> tuple[Ints, Ints]:
         found = self.held.numbers(ids)

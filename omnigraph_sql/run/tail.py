@@ -1,4 +1,4 @@
-"""Answers that are small: what stands above a tally is done on its rows, without asking the query engine.
+"""Answers that are small: what stands above a tally or a pattern from few nodes is done without the query engine.
 
 Whatever is not plain here (an expression, a key that may be null, a fraction that is no number) goes the usual way.
 """
@@ -15,18 +15,23 @@ from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
 from omnigraph_sql.plan.pattern import Tally
+from omnigraph_sql.run.narrow import is_narrow
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.tally import Untold, tally_table
+from omnigraph_sql.run.trails import Lost, trail_table
 
 
 def answer(plan: Plan, scene: Scene) -> pa.Table | None:
-    """The rows of a plan that is a tally with projections, an order and a limit above it; None for any other."""
+    """The rows of a plan that is a tally, or a pattern from few nodes, with projections, an order and a limit above it.
+
+    None for any other, and where they are not to be had that way.
+    """
     if not _is_tail(plan):
         return None
     try:
         return _rows(plan, scene)
-    except Untold:
+    except (Untold, Lost):
         return None
 
 
@@ -34,6 +39,8 @@ def _is_tail(plan: Plan) -> bool:
     match plan:
         case Tally():
             return True
+        case pn.Expand():
+            return not plan.path_columns and is_narrow(plan)
         case pn.Project(input=input, items=items):
             return all(isinstance(e, ex.Column) and is_known(e.type) for _, e in items) and _is_tail(input)
         case pn.Sort(input=input, keys=keys):
@@ -48,6 +55,8 @@ def _rows(plan: Plan, scene: Scene) -> pa.Table:
     match plan:
         case Tally():
             return tally_table(plan, scene)
+        case pn.Expand():
+            return trail_table(plan, scene)
         case pn.Project(input=input, items=items):
             rows = _rows(input, scene)
             columns = [rows[e.name].cast(arrow_type(e.type)) for _, e in items if isinstance(e, ex.Column)]

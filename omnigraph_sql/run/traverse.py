@@ -82,8 +82,7 @@ def _backwards(plan: pn.Expand) -> bool:
 
 def _neighbors(graph: Adjacency, hops: Hops, sources: pa.Array, backwards: bool) -> pa.Table:
     numbers, places = graph.numbers(sources)
-    loops = graph.loops()
-    ends = [graph.neighbors(n, hops, loops, backwards=backwards) for n in numbers.tolist()]
+    ends = [graph.neighbors(n, hops, backwards=backwards) for n in numbers.tolist()]
     counts = [len(e) for e in ends]
     owner = np.repeat(places, counts)
     reached = np.concatenate(ends) if ends else np.zeros(0, np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from random import Random
 
@@ -79,21 +78,20 @@ def _torn(random: Random, graph: Graph, tables: Tables, staging: MutationStaging
     made = dict(tables)
     for kind in ("Person", "Place"):
         gone = set(random.sample([row["id"] for row in made[kind]], len(made[kind]) // 3))
-        _drop(graph, staging, made, kind, lambda row, gone=gone: row["id"] in gone)
+        _drop(graph, staging, made, kind, gone)
         for edge, (source, target) in ENDS.items():
-            hit = [(end, name) for end, name in (("src", source), ("dst", target)) if name == kind]
-            _drop(graph, staging, made, edge, lambda row, hit=hit, gone=gone: any(row[e] in gone for e, _ in hit))
-    _drop(graph, staging, made, "Follows", lambda _: random.random() < 0.3)
+            ends = [end for end, name in (("src", source), ("dst", target)) if name == kind]
+            _drop(graph, staging, made, edge, {r["id"] for r in made[edge] if any(r[end] in gone for end in ends)})
+    _drop(graph, staging, made, "Follows", {row["id"] for row in made["Follows"] if random.random() < 0.3})
     return made
 
 
-def _drop(graph: Graph, staging: MutationStaging, tables: Tables, name: str, goes: Callable[[Row], bool]) -> None:
+def _drop(graph: Graph, staging: MutationStaging, tables: Tables, name: str, gone: set[str]) -> None:
     of = graph.catalog.node(name) or graph.catalog.edge(name)
     assert of is not None
-    gone = [row["id"] for row in tables[name] if goes(row)]
     if gone:
-        staging.delete(of, pa.array(gone, pa.utf8()))
-        tables[name] = [row for row in tables[name] if row["id"] not in set(gone)]
+        staging.delete(of, pa.array(sorted(gone), pa.utf8()))
+        tables[name] = [row for row in tables[name] if row["id"] not in gone]
 
 
 def vandalise(random: Random, graph: Graph) -> str:
