@@ -19,7 +19,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts import CompleteStyle, PromptSession
 
-from omnigraph_sql.repl.complete import complete
+from omnigraph_sql.repl.complete import asks_for_help, complete
 from omnigraph_sql.repl.highlight import lex_document
 from omnigraph_sql.repl.keys import keys
 from omnigraph_sql.repl.lent import Lent, Options
@@ -146,11 +146,12 @@ class Dialogue:
         if self.shell.settings.startup and path.is_file():
             self.shell.execute(f'\\i "{path}"')
 
-    def _opened(self, failure: BaseException | None) -> None:
+    def _opened(self, failure: NotOpened | None) -> None:
         """On the worker's thread: a graph that does not open ends the prompt."""
         app = self._session.app
-        if isinstance(failure, NotOpened) and app.is_running and app.loop is not None:
+        if failure is not None and app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(partial(_end, app, failure))
+        self._redraw()
 
     def _ask(self, question: str) -> str:
         asking: PromptSession[str] = PromptSession(color_depth=self._depth, input=self._input, output=self._output)
@@ -218,12 +219,11 @@ class _Suggestions(Completer):
         self._shell = shell
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        before = document.text_before_cursor
-        # Between two statements nothing was asked for: a menu there would be in the way of Enter.
-        if not complete_event.completion_requested and not before.strip():
+        text, cursor = document.text, document.cursor_position
+        if not complete_event.completion_requested and not asks_for_help(text, cursor):
             return
-        for one in complete(document.text, document.cursor_position, self._shell.knowledge, files=files):
-            yield Completion(one.text, one.start - document.cursor_position, display_meta=one.meta)
+        for one in complete(text, cursor, self._shell.knowledge, files=files):
+            yield Completion(one.text, one.start - cursor, display_meta=one.meta)
 
 
 def files(typed: str) -> list[str]:

@@ -52,6 +52,28 @@ def complete(
     return _statement(text, cursor, knowledge, language or language_of(text), files)
 
 
+_LEADING: Final = frozenset(
+    {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "ON", "OF", "BRANCH", "SET", "MATCH"}
+)
+
+
+def asks_for_help(text: str, cursor: int) -> bool:
+    """Whether suggestions are shown unasked: inside a word, and where only certain names can follow.
+
+    Between two words anything could come next, and a list of everything would be in the way.
+    """
+    before = text[:cursor]
+    if not before.strip():
+        return False
+    if before.lstrip().startswith("\\"):
+        return True
+    if not before[-1].isspace():
+        return before[-1] not in ";,)]}"
+    found = tokens(before, language_of(text))
+    last = found[-1]
+    return last.upper in _LEADING or last.kind is Kind.VARIABLE or last.is_mark(":", "=>")
+
+
 def _statement(text: str, cursor: int, knowledge: Knowledge, language: Language, files: Files) -> list[Suggestion]:
     before = tokens(text[:cursor], language)
     if before and before[-1].kind is Kind.COMMENT and (before[-1].open or before[-1].end == cursor):

@@ -96,6 +96,8 @@ def refresh(shell: Shell, _: str) -> None:
 
 def show_history(shell: Shell, text: str) -> None:
     past = list(shell.past())
+    if past and past[-1].lstrip().startswith("\\history"):  # asking is not part of what is asked for
+        past.pop()
     if text.isdecimal():
         found = past[-int(text) :] if int(text) else []
     elif text:

@@ -23,7 +23,7 @@ def keys(shell: Shell) -> KeyBindings:
     @bindings.add("enter", filter=editing & ~completion_is_selected)
     def send_or_break(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if not shell.settings.multiline or (_at_end(buffer) and is_complete(buffer.text)):
+        if not shell.settings.multiline or (_on_last_line(buffer) and is_complete(buffer.text)):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n" + _indent(buffer))
@@ -48,9 +48,9 @@ def keys(shell: Shell) -> KeyBindings:
     return bindings
 
 
-def _at_end(buffer: Buffer) -> bool:
-    """Whether nothing but blanks follows the cursor: inside a text Enter breaks the line."""
-    return not buffer.document.text_after_cursor.strip()
+def _on_last_line(buffer: Buffer) -> bool:
+    """Whether no line follows that of the cursor: further up in a text Enter breaks the line."""
+    return "\n" not in buffer.document.text_after_cursor.rstrip()
 
 
 def _indent(buffer: Buffer) -> str:

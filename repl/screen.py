@@ -23,7 +23,7 @@ class Screen:
     def __init__(self, stream: IO[str], *, interactive: bool, colour: bool, environment: Mapping[str, str]) -> None:
         self._stream, self.interactive, self.colour = stream, interactive, colour
         self._environment = environment
-        self._line = False
+        self._line = ""
 
     @property
     def columns(self) -> int:
@@ -48,16 +48,16 @@ class Screen:
 
     def show_line(self, text: str) -> None:
         """A line that the next one replaces; nothing where nothing may move."""
-        if self.interactive:
+        if self.interactive and text != self._line:
             self._stream.write(_ERASE + cut(text, max(self.columns - 1, 1)))
             self._stream.flush()
-            self._line = True
+            self._line = text
 
     def clear_line(self) -> None:
         if self._line:
             self._stream.write(_ERASE)
             self._stream.flush()
-            self._line = False
+            self._line = ""
 
     def page(self, pieces: Iterable[str], when: str, command: str) -> None:
         """Texts, through the pager when that is wanted: `auto` means when they are taller than the screen."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
+from omnigraph_sql.base.errors import DataError, InternalError, LanguageError, OmniError
 from omnigraph_sql.grammar.language import Language
 from omnigraph_sql.grammar.source import Source, Span
 from omnigraph_sql.repl.commands import command_named, every_name
@@ -87,9 +87,6 @@ class Shell:
         job = self.worker.submit(act)
         try:
             return wait_for(self.worker, job, lambda seconds, stopping: self._tick(seconds, stopping, meter()))
-        except Abandoned:
-            self._start_anew()
-            raise
         finally:
             self.screen.clear_line()
 
@@ -104,16 +101,16 @@ class Shell:
 
     def _start_anew(self) -> None:
         """Leave what does not stop to itself, and open the graph again beside it."""
-        lost = self.state.in_transaction
-        branch = self.state.branch
-        was_open = self.worker.opened.is_set()
-        if not was_open:
+        if not self.worker.opened.is_set():
+            self.talk("stopped waiting; the graph is still being opened")
             return
+        state = self.state
         self.worker = self._fresh_worker()
-        if branch and not self.state.pinned:
-            self.worker.submit(lambda work: work.checkout(branch) if work.graph.branch != branch else None)
-        self.worker.submit(self._learn)
-        self.talk("the graph was opened anew" + ("; the open transaction is lost" if lost else ""))
+        if not state.pinned:
+            self.worker.submit(lambda work: work.checkout(state.branch) if work.graph.branch != state.branch else None)
+        self.learn_later()
+        lost = "; the open transaction is lost" if state.in_transaction else ""
+        self.talk(f"stopped waiting; the statement may still finish. The graph was opened anew{lost}")
 
     def learn_later(self) -> None:
         """Look at the graph again while the person reads."""
@@ -137,13 +134,15 @@ class Shell:
         except (Cancelled, KeyboardInterrupt) as stopped:
             self.talk(str(stopped) or "cancelled")
         except Abandoned:
-            self.talk("stopped waiting; the statement may still finish")
+            self._start_anew()
         except NotOpened as failure:
             self.tell_error(failure.error)
             self.finished = self.lent.exit_code(failure.error)
         except OSError as failure:
             place = f"{failure.filename}: " if failure.filename else ""
             self.tell_error(DataError(f"{place}{(failure.strerror or str(failure)).lower()}"))
+        except Exception as fault:  # noqa: BLE001 - whatever goes wrong, the person keeps the shell and what was typed
+            self.tell_error(InternalError(f"{type(fault).__name__}: {fault}", hint="please report what was typed"))
         return False
 
     def _command(self, text: str) -> None:

@@ -120,9 +120,7 @@ class Work:
 
     def interrupt(self) -> None:
         """Ask the running statement to stop."""
-        stop = getattr(self._graph, "interrupt", None)
-        if stop is not None:
-            stop()
+        self._graph.interrupt()
 
     def close(self) -> None:
         self._graph.close()

@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread, current_thread, main_thread
 from time import perf_counter
 from typing import Any, Final, Generic, TypeVar
 
-from omnigraph_sql.base.errors import OmniError
+from omnigraph_sql.base.errors import InternalError, OmniError
 from omnigraph_sql.repl.work import Work
 
 Outcome = TypeVar("Outcome")
@@ -81,7 +81,7 @@ class Worker:
         self.opened = Event()
         """Set when the graph is open, or could not be opened."""
         self.failure: BaseException | None = None
-        self.when_opened: Callable[[BaseException | None], None] = lambda _: None
+        self.when_opened: Callable[[NotOpened | None], None] = lambda _: None
 
     def start(self) -> None:
         """Begin to open the graph, unless that has begun."""
@@ -125,9 +125,11 @@ class Worker:
         if self._work is not None:
             self._work.close()
 
-    def _unopened(self) -> BaseException:
+    def _unopened(self) -> NotOpened:
         failure = self.failure
-        return NotOpened(failure) if isinstance(failure, OmniError) else failure or RuntimeError("not opened")
+        if isinstance(failure, OmniError):
+            return NotOpened(failure)
+        return NotOpened(InternalError(f"the graph did not open: {type(failure).__name__}: {failure}"))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
 from omnigraph_sql.cli.formats import FORMS, cell, table, written
 from omnigraph_sql.cli.graphs import Absent, Address
@@ -74,7 +75,11 @@ def _refuse_absent(where: Address) -> None:
 
 
 def _opened(where: Address, *, read_only: bool, at: str | None) -> Graph:
-    graph = where.open(read_only=read_only or at is not None)
+    try:
+        graph = where.open(read_only=read_only or at is not None)
+    except Absent as missing:
+        # Known only now; the shell tells errors of the library, not those of a command line.
+        raise StorageError(missing.message, kind="not_found", hint=missing.hint) from None
     return graph if at is None else graph.at(point_of(at))
 
 

@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 
 from omnigraph_sql.repl.commands import COMMANDS
-from omnigraph_sql.repl.complete import Suggestion, complete
+from omnigraph_sql.repl.complete import Suggestion, asks_for_help, complete
 from omnigraph_sql.repl.knowledge import Knowledge
 from tests.repl.worlds import COMMIT, knowledge, many_types
 
@@ -181,6 +181,29 @@ def test_no_prefix_of_a_text_and_no_cursor_breaks_completion(text: str) -> None:
     for cursor in range(len(whole) + 1):
         for suggestion in complete(whole[:cursor], cursor, known) + complete(whole, cursor, known):
             assert 0 <= suggestion.start <= cursor
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SELECT * FROM |", True),
+        ("SELECT * FROM A JOIN B b ON |", True),
+        ("SEL|", True),
+        ("SELECT a.|", True),
+        ("match { $a: |", True),
+        ("match { $a: A  $a |", True),
+        ("\\|", True),
+        ("\\d |", True),
+        ("|", False),
+        ("SELECT |", False),
+        ("SELECT a,|", False),
+        ("SELECT 1;|", False),
+        ("SELECT 1\n|", False),
+    ],
+)
+def test_suggestions_come_unasked_only_where_they_help(text: str, shown: bool) -> None:
+    before = text.partition("|")[0]
+    assert asks_for_help(before, len(before)) is shown
 
 
 SPEED_SECONDS = 0.15

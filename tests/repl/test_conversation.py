@@ -404,11 +404,11 @@ def test_a_wrong_setting_is_told_and_left_out(talk: Talk, places: Places) -> Non
 
 
 def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(talk: Talk, places: Places) -> None:
-    said = talk("SELECT 1;", " SELECT 'secret';", "\\history", "\\history SELECT 1")
+    said = talk("SELECT 1;", " SELECT 'secret';", "\\history 1", "\\history SELECT 1")
     assert "secret" not in places.history.read_text()
     assert "SELECT 1;" in places.history.read_text()
     assert stat.S_IMODE(places.history.stat().st_mode) == 0o600
-    assert "SELECT 1;" in said
+    assert said.text.splitlines()[-2:] == ["SELECT 1;", "SELECT 1;"]
 
 
 def test_the_start_up_file_is_run_first(talk: Talk, places: Places) -> None:
