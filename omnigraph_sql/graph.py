@@ -233,8 +233,10 @@ class Graph:
         schema = self._session.schema()
         return compile_any(text, schema.catalog, sql=SqlOptions(views=schema.views, graphs=schema.graphs))
 
-    def explain(self, text: str, params: Given = None) -> str:
-        """The logical plan of a text, one line per step. Values, if given, are checked against its parameters."""
+    def explain(self, text: str, params: Given = None, *, analyze: bool = False) -> str:
+        """The logical plan of a text, one line per step; `analyze` runs it and adds what the engine did."""
+        if analyze:
+            return self._open()._session.analyzed(Request(text, params))
         compiled = self.compile(text)
         if params is not None:
             request = Request(text, params)

@@ -22,6 +22,7 @@ from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
+from omnigraph_sql.run.explain import analyzed
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.schema import change_schema, changes_schema
@@ -254,6 +255,9 @@ class Session:
             case Explain(analyze=False) if plan.input is not None:
                 lines = explain(plan.input).splitlines()
                 return Result(pa.table({"plan": pa.array(lines, pa.utf8())}).to_reader())
+            case Explain(analyze=True) if plan.input is not None and not mutates(step.program.bound.statement):
+                scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
+                return Result(pa.table({"plan": pa.array(analyzed(plan.input, scene), pa.utf8())}).to_reader())
             case Show() | Describe() | Summarize():
                 return self._answered(step, plan, inside)
             case _:
@@ -261,6 +265,22 @@ class Session:
                 word = re.sub(r"(?<!^)(?=[A-Z])", " ", type(plan.command).__name__).lower()
                 message = f"{word} is understood and not carried out yet"
                 raise NotSupported(message, at=step.request.place(), hint="the README says what works")
+
+    def analyzed(self, request: Request) -> str:
+        """What running a text came to, step by step. Raises NotSupported for one that changes something."""
+        every = self.steps(request, self._base())
+        shown = []
+        for step in every:
+            if isinstance(step.program.plan, Control) or mutates(step.program.bound.statement):
+                raise NotSupported(
+                    "only questions are run to be explained",
+                    at=step.request.place(),
+                    hint="explain without analyze shows the plan of a change",
+                )
+            inside = self.transaction
+            scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
+            shown.append("\n".join(analyzed(step.program.plan, scene)))
+        return "\n\n".join(shown)
 
     def _change_schema(self, step: Step) -> Result:
         """A commit of its own; an open transaction is committed first."""

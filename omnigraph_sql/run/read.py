@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
 from omnigraph_sql.run.interrupt import Running
-from omnigraph_sql.run.query_engine import Unpushable, ask, telling
+from omnigraph_sql.run.query_engine import Unpushable, ask, session, telling
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
 from omnigraph_sql.run.scene import Scene
@@ -24,22 +25,25 @@ from omnigraph_sql.run.tail import answer
 
 __all__ = ["NOT_CONSTANT", "constant", "evaluate", "read"]
 
+Watch = Callable[[Any], object]
 
-def read(plan: Plan, scene: Scene) -> pa.RecordBatchReader:
+
+def read(plan: Plan, scene: Scene, watch: Watch | None = None) -> pa.RecordBatchReader:
     """The rows of a read plan, as they are made; columns are named and typed as the plan's schema says.
 
+    `watch` is handed the query engine's own plan, if that is asked, whose metrics are complete after the last row.
     Raises ExecutionError, here or while the reader is read.
     """
     small = answer(plan, scene)
     if small is not None:
         return small.to_reader()
     try:
-        return _read(plan, Build(scene, _prefix(plan)))
+        return _read(plan, Build(scene, _prefix(plan)), watch)
     except Unpushable:
-        return _read(plan, Build(scene, _prefix(plan), careful=True))
+        return _read(plan, Build(scene, _prefix(plan), careful=True), watch)
 
 
-def _read(plan: Plan, build: Build) -> pa.RecordBatchReader:
+def _read(plan: Plan, build: Build, watch: Watch | None) -> pa.RecordBatchReader:
     try:
         rel = build.plan(plan, None)
         names = plan.schema.order
@@ -47,15 +51,20 @@ def _read(plan: Plan, build: Build) -> pa.RecordBatchReader:
         shown = build.text(rel, names) if names else build.text(build.with_columns(rel, {"": "TRUE"}), ("",))
         running = build.scene.running
         with telling():
-            found, stream = running.wait(lambda: _begun(ask(shown, build.values)))
+            found, stream = running.wait(lambda: _begun(ask(shown, build.values), watch))
     finally:
         build.close()
     schema = pa.schema([_field(f, found.field(f.name).type) for f in plan.schema.fields])
     return pa.RecordBatchReader.from_batches(schema, _batches(stream, schema, running))
 
 
-def _begun(frame: Any) -> tuple[pa.Schema, Iterator[Any]]:
-    return frame.schema(), iter(frame.execute_stream())
+def _begun(frame: Any, watch: Watch | None) -> tuple[pa.Schema, Iterator[Any]]:
+    if watch is None:
+        return frame.schema(), iter(frame.execute_stream())
+    physical = frame.execution_plan()
+    watch(physical)
+    parts = range(physical.partition_count)
+    return frame.schema(), chain.from_iterable(session().execute(physical, part) for part in parts)
 
 
 def evaluate(items: tuple[tuple[str, Expr], ...], rows: pa.Table, scene: Scene) -> pa.Table:

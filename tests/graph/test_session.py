@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -281,9 +282,40 @@ def test_explain_is_a_statement_that_runs_nothing(graph: Graph) -> None:
         assert tx.sql(f"EXPLAIN {CODES}").arrow().num_rows == 3
 
 
+def test_analyze_runs_a_question_and_tells_what_was_done(graph: Graph) -> None:
+    head = graph.head
+    text = "SELECT city, count(*) AS n FROM Airport WHERE length(city) > $n GROUP BY city ORDER BY city"
+    shown = [line for (line,) in graph.sql(f"EXPLAIN ANALYZE {text}", {"n": 4})]
+    logical = graph.explain(text).splitlines()
+    assert shown[: len(logical) + 1] == [*logical, ""]
+    assert re.fullmatch(r"2 rows in \d+\.\d ms", shown[len(logical) + 1])
+    steps = shown[len(logical) + 2 :]
+    assert any("AggregateExec" in step and "rows=2" in step for step in steps)
+    again = graph.explain(text, {"n": 4}, analyze=True).splitlines()
+    assert again[: len(logical)] == logical
+    assert len(again) == len(shown)
+    assert graph.head == head
+
+
+def test_analyze_sees_what_is_pending_and_gq(graph: Graph) -> None:
+    graph.sql(f"BEGIN; {SAY} ('x')")
+    assert "1 row in" in graph.explain("SELECT text FROM Note WHERE length(text) = 1", analyze=True)
+    assert "1 row in" in "\n".join(line for (line,) in graph.sql("EXPLAIN ANALYZE SELECT text FROM Note"))
+    graph.sql("ROLLBACK")
+    assert "3 rows in" in graph.explain("match { $a: Airport } return { $a.city }", analyze=True)
+
+
+@pytest.mark.parametrize("text", [f"{SAY} ('x')", "BEGIN"])
+def test_a_change_is_not_made_to_be_explained(graph: Graph, text: str) -> None:
+    head = graph.head
+    with pytest.raises(NotSupported, match="only questions"):
+        graph.explain(text, analyze=True)
+    assert (graph.head, graph.in_transaction) == (head, False)
+
+
 @pytest.mark.parametrize(
     "text",
-    ["ALTER TABLE Note DROP COLUMN at", "OPTIMIZE Note", f"EXPLAIN ANALYZE {CODES}"],
+    ["ALTER TABLE Note DROP COLUMN at", "OPTIMIZE Note", f"EXPLAIN ANALYZE {SAY} ('x')"],
 )
 def test_commands_that_are_not_carried_out_say_so(graph: Graph, tmp_path: Path, text: str) -> None:
     before = digest(place(tmp_path))
