@@ -159,6 +159,12 @@ def translated(error: OmniError) -> Error:
     made.sqlstate = state
     if isinstance(error, LanguageError):
         made.position, made.line, made.column = error.at.start + 1, error.at.line, error.at.column
+        if error.suggestion is not None and made.hint is None:
+            made.hint = f"did you mean '{error.suggestion}'?"
+    # A traceback shows notes: the place in the text and the hint, which the message does not have.
+    _, _, more = error.report().partition("\n")
+    if more:
+        made.add_note(more)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,7 +120,21 @@ def test_an_error_in_a_text_knows_its_place(con: og.Connection) -> None:
     error = caught.value
     assert (error.position, error.line, error.column) == (10, 2, 3)
     assert error.to_dict()["suggestion"] == "city"
+    assert error.hint == "did you mean 'city'?"
     assert "^^^^^" in error.report()
+
+
+def test_a_traceback_shows_the_place_and_the_hint(con: og.Connection) -> None:
+    with pytest.raises(og.ProgrammingError) as caught:
+        con.execute("SELECT 1 FROM Airprt")
+    shown = "".join(traceback.format_exception_only(caught.value))
+    assert str(caught.value) == "unknown table 'Airprt'"
+    assert "1 | SELECT 1 FROM Airprt" in shown
+    assert "^^^^^^" in shown
+    assert "did you mean 'Airport'?" in shown
+    with pytest.raises(og.ProgrammingError) as missing:
+        con.execute("SELECT $a")
+    assert "hint: hand over a value" in "".join(traceback.format_exception_only(missing.value))
 
 
 @pytest.mark.parametrize(
