@@ -62,6 +62,15 @@ def test_k_rows_come_best_first(graph: og.Graph, k: int, expected: list[str]) ->
 def test_a_row_without_a_vector_or_with_a_zero_one_is_never_near(graph: og.Graph) -> None:
     assert codes(graph.gq(NEAR % ("", 100), V)) == ["a", "d", "b", "f"]
     assert codes(graph.sql("SELECT code FROM Doc ORDER BY distance(vec, $v) LIMIT 100", V)) == ["a", "d", "b", "f"]
+    assert codes(graph.sql("SELECT code FROM Doc ORDER BY distance(vec, $v)", V)) == ["a", "d", "b", "f"]
+    assert codes(graph.sql("SELECT code FROM Doc ORDER BY distance(vec, $v) DESC", V)) == ["f", "b", "d", "a"]
+
+
+def test_a_row_that_says_none_of_the_words_is_not_ranked(graph: og.Graph) -> None:
+    text = "query q($q: String) { match { $a: Doc } return { $a.code } order { bm25($a.body, $q) } }"
+    assert codes(graph.gq(text, {"q": "fox"})) == ["d", "a"]
+    inner = "SELECT code FROM (SELECT code, bm25(body, 'fox') AS s FROM Doc) ORDER BY s DESC"
+    assert codes(graph.sql(inner)) == ["d", "a"]
 
 
 @pytest.mark.parametrize("spelling", ["{ n: 2 }", " $a.n = 2"])
