@@ -19,7 +19,7 @@ USER_STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fast lint types bench crash fuzz docs build clean
+.PHONY: help setup demo test fast lint types bench crash fuzz spark docs build clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,10 +30,10 @@ demo: $(USER_STAMP)  ## make .venv, install, and show what the product does
 	@$(BIN)/ogsql demo
 
 test: lint types  ## lint, type check, layer check and every test
-	$(PY) -m pytest -n $(WORKERS)
+	$(PY) -m pytest -n $(WORKERS) --dist loadgroup
 
 fast: $(TEST_STAMP)  ## the tests alone, stopping at the first failure
-	$(PY) -m pytest -n $(WORKERS) -x -q
+	$(PY) -m pytest -n $(WORKERS) --dist loadgroup -x -q
 
 lint: $(TEST_STAMP)  ## style, formatting and who may import whom
 	$(BIN)/ruff check .
@@ -52,6 +52,9 @@ crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, ma
 
 fuzz: $(TEST_STAMP)  ## the parsers against FUZZ_INPUTS generated texts
 	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0 -n $(WORKERS)
+
+spark: $(TEST_STAMP)  ## Spark in full: a cluster of two workers, an object store, faults, many dirty inputs
+	OMNI_SPARK=full $(PY) -m pytest tests/spark -n 0 -q --timeout=0
 
 docs: $(TEST_STAMP)  ## compile every statement the documentation shows, check every link
 	$(PY) -m pytest tests/docs -q

@@ -40,7 +40,7 @@ _Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 def read_jsonl(path: Path, catalog: Catalog) -> Iterator[Chunk]:
     """The rows of a file, block after block. Raises DataError with the file and the line."""
-    reader = _Reader(str(path), catalog)
+    reader = JsonLines(str(path), catalog)
     for block, first in _blocks(path):
         yield from reader.chunks(block, first)
 
@@ -79,7 +79,9 @@ def _too_long(path: str, number: int, size: int) -> ResourceLimitExceeded:
 
 
 @dataclass(slots=True)
-class _Reader:
+class JsonLines:
+    """Blocks of whole lines → chunks. Refusals name `path` and the line, counted from the number of the first one."""
+
     path: str
     catalog: Catalog
     ends: dict[str, tuple[pa.DataType, pa.DataType]] = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -163,32 +163,39 @@ def _read_csv(path: Path, of: TableType) -> Iterator[Chunk]:
 
 
 def _header(path: Path) -> list[str]:
+    with open(path, "rb") as file:
+        return csv_header(file.readline(), str(path), file)
+
+
+def csv_header(line: bytes, name: str, rest: Iterable[bytes] = ()) -> list[str]:
+    """The names in the first line of a `.csv` file; `rest` are the lines after it, into which a name may go on."""
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            found = next(csv.reader(file), None)
+        lines = (one.decode("utf-8-sig" if place == 0 else "utf-8") for place, one in enumerate(chain((line,), rest)))
+        found = next(csv.reader(lines), None)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}, line 1: the header cannot be read: {error}") from None
+        raise DataError(f"{name}, line 1: the header cannot be read: {error}") from None
     if not found:
-        raise DataError(f"{path} has no header", hint="the first line names the columns")
+        raise DataError(f"{name} has no header", hint="the first line names the columns")
     return found
 
 
-def _open_csv(path: Path, given: list[str], wrong: list[pcsv.InvalidRow]) -> pcsv.CSVStreamingReader:
+def csv_options(given: Sequence[str], wrong: list[pcsv.InvalidRow]) -> tuple[pcsv.ParseOptions, pcsv.ConvertOptions]:
+    """How `.csv` is read: all of it as text, nothing between commas is null. Rows of another width go to `wrong`."""
+
     def keep(row: pcsv.InvalidRow) -> str:
         wrong.append(row)
         return "error"
 
-    return pcsv.open_csv(
-        path,
-        pcsv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
-        pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep),
-        pcsv.ConvertOptions(
-            column_types=dict.fromkeys(given, pa.utf8()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+    return pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep), pcsv.ConvertOptions(
+        column_types=dict.fromkeys(given, pa.utf8()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
+
+
+def _open_csv(path: Path, given: list[str], wrong: list[pcsv.InvalidRow]) -> pcsv.CSVStreamingReader:
+    return pcsv.open_csv(path, pcsv.ReadOptions(block_size=_CSV_BLOCK_BYTES), *csv_options(given, wrong))
 
 
 def _csv_refusal(path: Path, wrong: list[pcsv.InvalidRow], error: BaseException) -> DataError:

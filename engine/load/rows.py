@@ -38,23 +38,38 @@ def rows_of(chunk: Chunk, catalog: Catalog, ids: IdSource) -> Rows:
     def attempt(start: int, stop: int) -> dict[str, pa.Array]:
         return _prepared(chunk, catalog, start, stop)
 
-    columns = located(chunk.rows, chunk.place, attempt)
+    rows = _with_ids(chunk.type, located(chunk.rows, chunk.place, attempt), chunk.rows, ids)
+
+    def check(start: int, stop: int) -> None:
+        _check(chunk.type, rows.batch.slice(start, stop - start))
+
+    located(chunk.rows, chunk.place, check)
+    return rows
+
+
+def rows_between(chunk: Chunk, catalog: Catalog, ids: IdSource, start: int, stop: int) -> Rows:
+    """Some rows of a chunk. Raises DataError when one of them is bad, without its place."""
+    rows = _with_ids(chunk.type, _prepared(chunk, catalog, start, stop), stop - start, ids)
+    _check(chunk.type, rows.batch)
+    return rows
+
+
+def _with_ids(of: TableType, columns: dict[str, pa.Array], rows: int, ids: IdSource) -> Rows:
+    """The rows in the table's schema, with ids made where there are none."""
     own = columns[ID]
     fresh = own.null_count == len(own)
     if fresh:
-        own = ids.ulids(chunk.rows)
+        own = ids.ulids(rows)
     elif own.null_count:
-        own = pc.coalesce(own, ids.ulids(chunk.rows))
-    schema = table_schema(chunk.type)
+        own = pc.coalesce(own, ids.ulids(rows))
+    schema = table_schema(of)
     arrays = [own if name == ID else columns[name] for name in schema.names]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return Rows(pa.RecordBatch.from_arrays(arrays, schema=schema), fresh)
 
-    def check(start: int, stop: int) -> None:
-        for violation in value_violations(chunk.type, pa.Table.from_batches([batch.slice(start, stop - start)])):
-            raise violation
 
-    located(chunk.rows, chunk.place, check)
-    return Rows(batch, fresh)
+def _check(of: TableType, batch: pa.RecordBatch) -> None:
+    for violation in value_violations(of, pa.Table.from_batches([batch])):
+        raise violation
 
 
 def _prepared(chunk: Chunk, catalog: Catalog, start: int, stop: int) -> dict[str, pa.Array]:

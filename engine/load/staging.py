@@ -91,8 +91,6 @@ class LoadStaging:
         self._tables: dict[TableIdentity, TableLoad] = {}
         self.rows_read = 0
         self.bytes_read = 0
-        self.loose = True
-        """Whether it is certain that nothing names the files."""
 
     def take(self, chunk: Chunk) -> None:
         """Check the rows of a chunk and pass them on. Raises DataError with the place of a bad row."""
@@ -149,9 +147,7 @@ class LoadStaging:
                 table.spool.close()
 
     def discard(self) -> None:
-        """Remove every file that was written, unless something may name them."""
-        if not self.loose:
-            return
+        """Remove every file that was written; only while it is certain that nothing names them."""
         for table in self._tables.values():
             table.writer.discard()
 

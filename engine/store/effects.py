@@ -71,6 +71,20 @@ class ReplaceFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapFiles:
+    """Fragments written before, in place of `gone` rows that were marked as deleted before, too.
+
+    `marked` are the fragments of the pin with these marks, `emptied` the ids of those of which nothing is left.
+    """
+
+    files: tuple[Any, ...]
+    row_count: int
+    marked: tuple[Any, ...]
+    emptied: tuple[int, ...]
+    gone: int
+
+
+@dataclass(frozen=True, slots=True)
 class BuildIndexes:
     """These indexes are made, or made to cover what they leave out; the rows stay."""
 
@@ -85,7 +99,15 @@ class AddColumns:
 
 
 TableChange: TypeAlias = (
-    AppendRows | ReplaceRows | RemoveRows | ReplaceTable | AppendFiles | ReplaceFiles | BuildIndexes | AddColumns
+    AppendRows
+    | ReplaceRows
+    | RemoveRows
+    | ReplaceTable
+    | AppendFiles
+    | ReplaceFiles
+    | SwapFiles
+    | BuildIndexes
+    | AddColumns
 )
 
 
@@ -151,28 +173,16 @@ def _operation(tables: Tables, dataset: Any, pin: TablePin, change: TableChange)
             return LanceOperation.Append(list(files)), pin.row_count + row_count
         case ReplaceFiles(files, row_count, replaced):
             updated, removed = _without(tables, dataset, replaced)
-            operation = LanceOperation.Update(
-                removed_fragment_ids=removed,
-                updated_fragments=updated,
-                new_fragments=list(files),
-                update_mode="rewrite_rows",
-                fields_for_preserving_frag_bitmap=[],
-            )
-            return operation, pin.row_count + row_count - len(replaced)
+            return _update(removed, updated, list(files)), pin.row_count + row_count - len(replaced)
+        case SwapFiles(files, row_count, marked, emptied, gone):
+            return _update(list(emptied), list(marked), list(files)), pin.row_count + row_count - gone
         case ReplaceRows(rows, replaced):
             tail = small_fragments(dataset, schema)
             kept = _rows_of(tables, dataset, tail, replaced)
             new = write_files(tables, dataset, rows if kept is None else pa.concat_tables([kept, rows]), schema)
             merged = frozenset(f.fragment_id for f in tail)
             updated, removed = _without(tables, dataset, [a for a in replaced if a >> 32 not in merged])
-            operation = LanceOperation.Update(
-                removed_fragment_ids=[*removed, *sorted(merged)],
-                updated_fragments=updated,
-                new_fragments=new,
-                update_mode="rewrite_rows",
-                fields_for_preserving_frag_bitmap=[],
-            )
-            return operation, pin.row_count + rows.num_rows - len(replaced)
+            return _update([*removed, *sorted(merged)], updated, new), pin.row_count + rows.num_rows - len(replaced)
         case RemoveRows(gone):
             updated, removed = _without(tables, dataset, gone)
             return LanceOperation.Delete(updated, removed, "by address"), pin.row_count - len(gone)
@@ -185,6 +195,18 @@ def _operation(tables: Tables, dataset: Any, pin: TablePin, change: TableChange)
             return _grown(dataset, fields), pin.row_count
         case _:
             assert_never(change)
+
+
+def _update(emptied: list[int], marked: list[Any], new: list[Any]) -> Any:
+    from lance import LanceOperation
+
+    return LanceOperation.Update(
+        removed_fragment_ids=emptied,
+        updated_fragments=marked,
+        new_fragments=new,
+        update_mode="rewrite_rows",
+        fields_for_preserving_frag_bitmap=[],
+    )
 
 
 def _grown(dataset: Any, fields: tuple[pa.Field, ...]) -> Any:

@@ -18,6 +18,7 @@ from omnigraph_sql.engine.store.effects import (
     ReplaceFiles,
     ReplaceRows,
     ReplaceTable,
+    SwapFiles,
     TableChange,
     stage,
 )
@@ -97,6 +98,8 @@ def row_count_after(pin: TablePin, change: TableChange) -> int:
             return int(rows.num_rows) if rows is not None else sum(f.physical_rows for f in files)
         case ReplaceFiles(_, row_count, replaced):
             return pin.row_count + row_count - len(replaced)
+        case SwapFiles(_, row_count, _, _, gone):
+            return pin.row_count + row_count - gone
         case BuildIndexes() | AddColumns():
             return pin.row_count
         case _:

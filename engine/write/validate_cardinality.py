@@ -28,7 +28,7 @@ def cardinality_violations(graph: GraphView, edge: EdgeType) -> Iterator[Constra
     counts = _counts(edges, sources)
     most = np.iinfo(np.int64).max if bounds.maximum is None else bounds.maximum
     for place in np.flatnonzero((counts < bounds.minimum) | (counts > most)):
-        yield _violation(edge, sources[int(place)].as_py(), int(counts[place]))
+        yield cardinality_violation(edge, sources[int(place)].as_py(), int(counts[place]))
 
 
 def _counts(edges: TableView, sources: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -42,7 +42,8 @@ def _counts(edges: TableView, sources: pa.Array) -> np.ndarray[tuple[int], np.dt
     return counts
 
 
-def _violation(edge: EdgeType, source: str, count: int) -> ConstraintViolation:
+def cardinality_violation(edge: EdgeType, source: str, count: int) -> ConstraintViolation:
+    """The refusal of a source with so many edges."""
     bounds = edge.cardinality
     if count < bounds.minimum:
         wanted = f"at least {bounds.minimum} {'is' if bounds.minimum == 1 else 'are'} required"

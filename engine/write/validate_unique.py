@@ -158,7 +158,7 @@ def _shared(table: TableType, rule: Unique, rows: pa.Table) -> Found:
     groups = np.split(places, np.flatnonzero(np.diff(codes[places])) + 1)
     for group in sorted(groups, key=lambda g: int(g[0])):
         ids = tuple(rows[ID][int(place)].as_py() for place in group[:_HOLDERS_SHOWN])
-        yield _violation(table, rule, _tuple(rows, rule, int(group[0])), tuple(dict.fromkeys(ids)))
+        yield unique_violation(table, rule, _tuple(rows, rule, int(group[0])), tuple(dict.fromkeys(ids)))
 
 
 def _taken(view: TableView, rule: Unique, rows: pa.Table) -> Found:
@@ -176,7 +176,7 @@ def _taken(view: TableView, rule: Unique, rows: pa.Table) -> Found:
         for place in np.flatnonzero(found >= 0):
             mine = int(first[found[place]])
             ids = (rows[ID][mine].as_py(), piece[ID][int(place)].as_py())
-            yield _violation(view.type, rule, _tuple(rows, rule, mine), ids)
+            yield unique_violation(view.type, rule, _tuple(rows, rule, mine), ids)
 
 
 def _filter(rule: Unique, book: Tuples) -> str | None:
@@ -195,7 +195,8 @@ def _tuple(rows: pa.Table, rule: Unique, place: int) -> object:
     return members if len(members) > 1 else members[0]
 
 
-def _violation(table: TableType, rule: Unique, value: object, ids: tuple[str, ...]) -> ConstraintViolation:
+def unique_violation(table: TableType, rule: Unique, value: object, ids: tuple[str, ...]) -> ConstraintViolation:
+    """The refusal of a tuple that rows with these ids share."""
     names = rule.properties
     what = f"{table.name}.{names[0]}" if len(names) == 1 else f"{table.name}.({', '.join(names)})"
     whose = f"both {shown(ids[0])} and {shown(ids[1])}" if len(ids) > 1 else f"{shown(ids[0])}, given twice"

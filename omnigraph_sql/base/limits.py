@@ -123,3 +123,6 @@ TRAIL_MATCHES_MAX: Final = 1_048_576
 
 FRONTIER_NODES_MAX: Final = 256
 """Most nodes a step may start at to look its edges up in the table while their adjacency is not at hand."""
+
+SPARK_REFUSALS_MAX: Final = 1_000_000
+"""Most rows that a load on Spark may refuse and go on; more of them mean that the input is another one."""

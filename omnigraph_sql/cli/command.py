@@ -17,6 +17,7 @@ from omnigraph_sql.cli.explain import explain
 from omnigraph_sql.cli.init import init
 from omnigraph_sql.cli.lint import lint
 from omnigraph_sql.cli.load import load
+from omnigraph_sql.cli.pipeline import pipeline
 from omnigraph_sql.cli.recover import recover
 from omnigraph_sql.cli.shell import config
 from omnigraph_sql.cli.statements import statements
@@ -78,7 +79,7 @@ def ogsql() -> None:
     """
 
 
-for _command in (config, demo, explain, init, lint, load, recover, stats):
+for _command in (config, demo, explain, init, lint, load, pipeline, recover, stats):
     ogsql.add_command(_command)
 
 

@@ -10,6 +10,7 @@ import click
 
 from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.graphs import actor_option, address, branch_option, durability_option, storage_option
+from omnigraph_sql.cli.pipeline import SparkWay, engine_options, load_on_spark
 from omnigraph_sql.cli.progress import Meter
 from omnigraph_sql.cli.terminal import tell
 from omnigraph_sql.cli.texts import Unreadable
@@ -22,6 +23,7 @@ Examples:
   ogsql load air.omni air.jsonl --mode append
   ogsql load air.omni airports.csv --type Airport --mode merge --actor ana
   ogsql load air.omni nodes.jsonl edges.jsonl --mode overwrite
+  ogsql load air.omni big.jsonl --mode append --engine spark --on-error skip --quarantine refused
 """
 
 
@@ -36,6 +38,7 @@ Examples:
 )
 @click.option("--type", "of", metavar="TYPE", help="The type of the rows; files other than .jsonl need it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing about what was done.")
+@engine_options
 @branch_option
 @actor_option
 @durability_option
@@ -46,6 +49,10 @@ def load(
     mode: str,
     of: str | None,
     quiet: bool,
+    engine: str,
+    master: str,
+    on_error: str,
+    quarantine: str | None,
     branch: str,
     actor: str | None,
     durability: str,
@@ -54,9 +61,14 @@ def load(
     """Load rows from files.
 
     Every FILE is .jsonl, .csv or .parquet, and all of them are one commit: either everything is in the graph
-    afterwards, or nothing. A terminal sees how far it is, a pipe does not.
+    afterwards, or nothing. A terminal sees how far it is, a pipe does not. With --engine spark, files may also be
+    patterns and addresses that the cluster reads.
     """
     where = address(graph, branch, actor, storage, durability)
+    if engine == "spark":
+        return load_on_spark(where, files, of, mode, SparkWay(master, on_error, quarantine), quiet=quiet)
+    if on_error != "fail" or quarantine is not None:
+        raise click.UsageError("--on-error and --quarantine need --engine spark")
     _check_files(files)
     with where.open(read_only=False) as opened, Meter(sys.stderr, quiet=quiet) as meter:
         report = opened.load(list(files), type=of, mode=mode, progress=meter)

@@ -5,7 +5,22 @@ import tomllib
 from pathlib import Path
 from typing import Any, Protocol
 
-TARGETS = {"help", "setup", "demo", "test", "fast", "lint", "types", "bench", "crash", "fuzz", "docs", "build", "clean"}
+TARGETS = {
+    "help",
+    "setup",
+    "demo",
+    "test",
+    "fast",
+    "lint",
+    "types",
+    "bench",
+    "crash",
+    "fuzz",
+    "spark",
+    "docs",
+    "build",
+    "clean",
+}
 
 
 class HasRoot(Protocol):

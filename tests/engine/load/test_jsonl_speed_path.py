@@ -74,7 +74,7 @@ def outcome(path: Path, *, fast: bool) -> tuple[dict[str, list[Any]], str | None
         if fast:
             read()
         else:
-            with patch.object(jsonl._Reader, "_groups", return_value=None):
+            with patch.object(jsonl.JsonLines, "_groups", return_value=None):
                 read()
     except OmniError as error:
         return found, str(error)

@@ -1,0 +1,195 @@
+"""`ogsql pipeline`: sources of any kind, shaped and loaded on Spark as one commit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from omnigraph_sql.cli.exit_codes import ExitCode
+from omnigraph_sql.cli.terminal import say, tell
+
+if TYPE_CHECKING:
+    from omnigraph_sql.cli.graphs import Address
+    from omnigraph_sql.spark.progress import StageProgress
+    from omnigraph_sql.spark.report import SparkReport
+
+_EPILOG = """\b
+Examples:
+  ogsql pipeline check air.toml
+  ogsql pipeline plan air.toml
+  ogsql pipeline run air.toml --master spark://host:7077 --report json
+"""
+_BAR = 24
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class StageMeter:
+    """A bar per stage on a terminal, silence everywhere else."""
+
+    def __init__(self, stream: IO[str] | None, *, quiet: bool = False) -> None:
+        self._stream = stream if stream is not None and stream.isatty() and not quiet else None
+        self._shown = 0
+
+    def __call__(self, at: StageProgress) -> None:
+        if self._stream is None:
+            return
+        filled = _BAR * at.done // at.tasks if at.tasks else 0
+        line = f"{at.stage}: [{'#' * filled}{'.' * (_BAR - filled)}] {at.done}/{at.tasks} tasks"
+        self._stream.write(f"\r{line.ljust(self._shown)}")
+        self._stream.flush()
+        self._shown = len(line)
+
+    def clear(self) -> None:
+        if self._stream is not None and self._shown:
+            self._stream.write(f"\r{' ' * self._shown}\r")
+            self._stream.flush()
+            self._shown = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWay:
+    """How a load goes when it goes through Spark."""
+
+    master: str
+    on_error: str
+    quarantine: str | None
+
+
+def engine_options(command: Command) -> Command:
+    """The options of `ogsql load` that choose Spark."""
+    for option in (
+        click.option("--quarantine", metavar="FOLDER", help="Spark: where refused rows go, as Parquet."),
+        click.option(
+            "--on-error",
+            type=click.Choice(["fail", "skip"]),
+            default="fail",
+            show_default=True,
+            help="Spark: refuse everything for one refused row, or load the rest.",
+        ),
+        click.option("--master", metavar="URL", default="local[*]", show_default=True, help="Spark: the master."),
+        click.option(
+            "--engine",
+            type=click.Choice(["local", "spark"]),
+            default="local",
+            show_default=True,
+            help="What reads, checks and writes the rows. One machine is faster without Spark.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def load_on_spark(
+    where: Address, files: tuple[str, ...], of: str | None, mode: str, way: SparkWay, *, quiet: bool
+) -> int:
+    """Load files through Spark and say what came of it."""
+    where.check()
+    from omnigraph_sql.spark import load, session
+    from omnigraph_sql.spark.report import RowsRefused
+
+    meter = StageMeter(sys.stderr, quiet=quiet)
+    with session(way.master) as spark:
+        try:
+            report = load(
+                spark,
+                where.graph,
+                {of: list(files)} if of is not None else list(files),
+                mode=mode,
+                on_error=way.on_error,
+                quarantine=way.quarantine,
+                branch=where.branch,
+                actor=where.actor,
+                storage_options=dict(where.storage),
+                progress=meter,
+            )
+        except RowsRefused as refused:
+            meter.clear()
+            if not quiet and refused.load.rows_refused > 1:
+                tell(str(refused.load))
+            raise
+        finally:
+            meter.clear()
+    if not quiet:
+        tell(str(report))
+    return ExitCode.OK
+
+
+@click.group(epilog=_EPILOG)
+def pipeline() -> None:
+    """Load what a pipeline file describes, on Spark.
+
+    The file names sources (csv, json, parquet, orc, or any format Spark reads), the type each feeds and an expression
+    per property. One run is one commit.
+    """
+
+
+@pipeline.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> int:
+    """Check FILE against the schema of its graph. Needs no Spark."""
+    from omnigraph_sql.spark.pipeline import check as checked
+    from omnigraph_sql.spark.pipeline_file import read_pipeline
+
+    for line in checked(read_pipeline(file)):
+        say(line)
+    return ExitCode.OK
+
+
+_master = click.option("--master", metavar="URL", default="local[*]", show_default=True, help="The Spark master.")
+
+
+@pipeline.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_master
+def plan(file: Path, master: str) -> int:
+    """Show what FILE reads and writes, by name and type. Reads no rows."""
+    from omnigraph_sql.spark.pipeline import plan as planned
+    from omnigraph_sql.spark.pipeline_file import read_pipeline
+    from omnigraph_sql.spark.sessions import session
+
+    found = read_pipeline(file)
+    with session(master) as spark:
+        for line in planned(spark, found):
+            say(line)
+    return ExitCode.OK
+
+
+@pipeline.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_master
+@click.option("--report", "form", type=click.Choice(["text", "json"]), default="text", help="The form of the report.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def run(file: Path, master: str, form: str, quiet: bool) -> int:
+    """Load FILE as one commit and report what came of it."""
+    from omnigraph_sql.spark.pipeline import check as checked
+    from omnigraph_sql.spark.pipeline import run as loaded
+    from omnigraph_sql.spark.pipeline_file import read_pipeline
+    from omnigraph_sql.spark.report import RowsRefused
+    from omnigraph_sql.spark.sessions import session
+
+    found = read_pipeline(file)
+    checked(found)
+    meter = StageMeter(sys.stderr, quiet=quiet)
+    with session(master) as spark:
+        try:
+            report = loaded(spark, found, meter)
+        except RowsRefused as refused:
+            meter.clear()
+            _told(refused.load, form)
+            raise
+        finally:
+            meter.clear()
+    _told(report, form)
+    return ExitCode.OK
+
+
+def _told(report: SparkReport, form: str) -> None:
+    if form == "json":
+        say(report.json())
+    else:
+        tell(str(report))

@@ -1,0 +1,138 @@
+"""`og_degree`, `og_neighbors`, `og_reach`, `og_lookup`: scalar functions over Arrow batches, at the pinned snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.spark.links import degrees, looked_up, neighbors
+from omnigraph_sql.spark.place import GraphPlace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register_functions(spark: SparkSession, place: GraphPlace, prefix: str) -> None:
+    """Make the functions known to a session, each bound to the place."""
+    from pyspark.sql import functions as sf
+
+    arrow_udf: Any = sf.arrow_udf  # type: ignore[attr-defined]  # there, and in no list of names
+
+    def og_degree(edge: pa.Array, ids: pa.Array) -> pa.Array:
+        return degree(place, edge, ids)
+
+    def og_neighbors(edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
+        return neighborhood(place, edge, ids, hops)
+
+    def og_reach(edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
+        return reach(place, edge, ids, hops)
+
+    def og_lookup(of: pa.Array, ids: pa.Array, name: pa.Array) -> pa.Array:
+        return lookup(place, of, ids, name)
+
+    for function, returns in (
+        (og_degree, "bigint"),
+        (og_neighbors, "array<string>"),
+        (og_reach, "bigint"),
+        (og_lookup, "string"),
+    ):
+        spark.udf.register(f"{prefix}{function.__name__}", arrow_udf(function, returns))
+
+
+def degree(place: GraphPlace, edge: pa.Array, ids: pa.Array) -> pa.Array:
+    """Edges of the type that leave each node."""
+    return _each((edge,), ids, pa.int64(), lambda given, some: degrees(place, _text(given[0])).of(some))
+
+
+def neighborhood(place: GraphPlace, edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
+    """Ids of the nodes within so many hops, sorted."""
+
+    def some(given: tuple[object, ...], part: pa.Array) -> pa.Array:
+        walks = neighbors(place, _text(given[0]))
+        found = walks.reached(part, _hops(given[1]))
+        names = [sorted(walks.graph.nodes.take(pa.array(one)).to_pylist()) for one in found]
+        return pa.array(names, _TEXTS)
+
+    return _each((edge, hops), ids, _TEXTS, some)
+
+
+def reach(place: GraphPlace, edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
+    """How many nodes are within so many hops."""
+
+    def some(given: tuple[object, ...], part: pa.Array) -> pa.Array:
+        found = neighbors(place, _text(given[0])).reached(part, _hops(given[1]))
+        return pa.array([len(one) for one in found], pa.int64())
+
+    return _each((edge, hops), ids, pa.int64(), some)
+
+
+def lookup(place: GraphPlace, of: pa.Array, ids: pa.Array, name: pa.Array) -> pa.Array:
+    """A property of each node or edge, as text; null when there is none."""
+    return _each(
+        (of, name), ids, pa.utf8(), lambda given, some: looked_up(place, _text(given[0]), _text(given[1]), some)
+    )
+
+
+_TEXTS = pa.list_(pa.field("element", pa.utf8()))
+
+
+def _text(value: object) -> str:
+    return str(value)
+
+
+def _hops(value: object) -> int:
+    if not isinstance(value, int) or not 1 <= value <= limits.HOPS_MAX:
+        raise DataError(f"{value} hops are not between 1 and {limits.HOPS_MAX}")
+    return value
+
+
+def _each(
+    given: tuple[pa.Array, ...],
+    ids: pa.Array,
+    of: pa.DataType,
+    act: Callable[[tuple[object, ...], pa.Array], pa.Array],
+) -> pa.Array:
+    """`act` for every combination of the other arguments, which are mostly the same in all rows; null gives null."""
+    texts = ids if pa.types.is_string(ids.type) else ids.cast(pa.utf8())
+    if len(texts) == 0:
+        return pa.array([], of)
+    whole = _same(given)
+    if whole is not None:
+        made = act(whole, texts)
+        return pc.if_else(texts.is_valid(), made, pa.scalar(None, of)) if texts.null_count else made.cast(of)
+    parts: list[pa.Array] = []
+    places: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+    for values, rows in _groups(given):
+        part = texts.take(pa.array(rows))
+        made = pa.nulls(len(part), of) if None in values else act(values, part).cast(of)
+        parts.append(pc.if_else(part.is_valid(), made, pa.scalar(None, of)))
+        places.append(rows)
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+
+def _same(given: tuple[pa.Array, ...]) -> tuple[object, ...] | None:
+    """The values of arguments that are the same in all rows; None when they differ or are null."""
+    values = []
+    for column in given:
+        distinct = column.unique()
+        if len(distinct) != 1 or distinct.null_count:
+            return None
+        values.append(distinct[0].as_py())
+    return tuple(values)
+
+
+def _groups(
+    given: tuple[pa.Array, ...],
+) -> Iterator[tuple[tuple[object, ...], np.ndarray[tuple[int], np.dtype[np.int64]]]]:
+    rows = list(zip(*(column.to_pylist() for column in given), strict=True))
+    by_values: dict[tuple[object, ...], list[int]] = {}
+    for place, values in enumerate(rows):
+        by_values.setdefault(values, []).append(place)
+    for values, places in by_values.items():
+        yield values, np.array(places, np.int64)

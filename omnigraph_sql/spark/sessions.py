@@ -1,0 +1,108 @@
+"""Spark sessions for commands, and what has to be there before one can be had."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from omnigraph_sql.base.errors import StorageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOPBACK: Final = "127.0.0.1"
+_LOG4J: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %p %c{1}: %m%n
+"""
+
+
+def missing() -> str | None:
+    """Why there can be no session here, in one sentence; None when there can."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        return "Spark needs the Python package pyspark, which is not installed"
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).is_file():
+        return f"Spark needs Java 17 or newer, and there is none at {home}" if home else _NO_JAVA
+    return None
+
+
+_NO_JAVA: Final = "Spark needs Java 17 or newer, and there is no java on the PATH"
+
+
+def refuse_missing() -> None:
+    """Raises StorageError (configuration) when there can be no session here."""
+    why = missing()
+    if why is not None:
+        hint = "install it, or say pip install 'omnigraph-sql[spark]'" if "package" in why else "install a JDK"
+        raise StorageError(why, kind="configuration", hint=hint)
+
+
+@contextmanager
+def session(master: str | None = None, *, name: str = "omnigraph", **settings: str) -> Iterator[SparkSession]:
+    """A quiet session that ends with the block; where one is running already, that one, which goes on.
+
+    Raises StorageError (configuration) without Java or pyspark.
+    """
+    refuse_missing()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    with TemporaryDirectory(prefix="omnigraph-spark-") as folder:
+        made = _made(master, name, settings, Path(folder))
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def _made(master: str | None, name: str, settings: Mapping[str, str], folder: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    # Workers take the first python of the PATH otherwise, which need not have this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(_LOG4J, encoding="utf-8")
+    builder = SparkSession.builder.appName(name)
+    if master is not None:
+        builder = builder.master(master)
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        builder = builder.config("spark.driver.bindAddress", LOOPBACK).config("spark.driver.host", LOOPBACK)
+    quiet = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j}",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    }
+    for key, value in {**quiet, **settings}.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        # Starting Java forks; the child runs Java at once and never comes near what is not safe there.
+        warnings.filterwarnings("ignore", "lance is not fork-safe", UserWarning)
+        made = builder.getOrCreate()
+    if master is None or master.startswith("local"):
+        made.sparkContext.setLogLevel("ERROR")
+    return made

@@ -1,0 +1,99 @@
+"""The data source `omnigraph`, as Spark knows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
+
+from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
+from omnigraph_sql.spark.place import GraphPlace, opened
+from omnigraph_sql.spark.query import told
+from omnigraph_sql.spark.reading import (
+    SPLIT_ROWS,
+    QuestionReader,
+    TableReader,
+    asked_of,
+    pinned,
+    place_from,
+    schema_of,
+    table_read,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_READING = ("graph", "path", "type", "branch", "version", "timestamp", "filter", "columns", "query", "credentials")
+_OTHERS = ("splitrows", "shares", "mode", "actor", "message", "load_id", "app", "checkpointlocation")
+
+
+class OmnigraphSource(DataSource):
+    """`spark.read.format("omnigraph")`, `df.write.format("omnigraph")` and the streaming sink."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "omnigraph"
+
+    def _options(self) -> dict[str, str]:
+        """Options by their names in small letters, which is how Spark passes them on."""
+        found = {str(name).lower(): value for name, value in self.options.items()}
+        for name in found:
+            if name not in (*_READING, *_OTHERS) and not name.startswith(("storage.", "param.")):
+                raise DataError(f"there is no option {name!r}", hint=f"options are {', '.join((*_READING, *_OTHERS))}")
+        return found
+
+    def _pinned(self, options: dict[str, str]) -> GraphPlace:
+        place = place_from(options)
+        if ("type" in options) == ("query" in options):
+            raise DataError("exactly one of the options type and query is needed")
+        return pinned(place, options)
+
+    def schema(self) -> StructType:
+        try:
+            options = self._options()
+            # Spark makes the reader from another copy of this source: both have to read the same version.
+            place = self._pinned(options)
+            self.options["version"] = str(place.version)
+            self.options.pop("timestamp", None)
+            return schema_of(place, options)
+        except OmniError as error:
+            raise crossing(error) from None
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        try:
+            options = self._options()
+            place = self._pinned(options)
+            if "query" in options:
+                return QuestionReader(place, asked_of(options), schema, int(options.get("shares", "8")))
+            read = table_read(opened(place), options)
+            return TableReader(place, read, schema, int(options.get("splitrows", str(SPLIT_ROWS))))
+        except OmniError as error:
+            raise crossing(error) from None
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from omnigraph_sql.spark.writing import TableWriter
+
+        try:
+            return TableWriter.of(self._options(), schema, overwrite)
+        except OmniError as error:
+            raise crossing(error) from None
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from omnigraph_sql.spark.stream import StreamWriter
+
+        try:
+            return StreamWriter.of(self._options(), schema, overwrite)
+        except OmniError as error:
+            raise crossing(error) from None
+
+
+class Refused(Exception):
+    """A refusal on its way through Spark, which keeps the text alone."""
+
+
+def crossing(error: OmniError) -> Refused:
+    """The refusal as Spark will show it, at the end of its own trace."""
+    if isinstance(error, LanguageError):
+        return Refused(told(error))
+    hint = f"; {error.hint}" if error.hint else ""
+    return Refused(f"[{error.code}] {error.message}{hint}")

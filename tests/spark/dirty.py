@@ -1,0 +1,183 @@
+"""Inputs with mistakes of every kind, and the local loader as the judge of what has to be refused, row by row."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import omnigraph_sql as og
+from omnigraph_sql.base.errors import ConstraintViolation, DataError, KeyConflict
+
+SCHEMA = """
+node Town {
+    code: String @key
+    name: String
+    people: U32?
+    height: F64?
+    kind: enum(big, small)?
+    since: Date?
+    @unique(name)
+    @range(height, 0.0..9000.0)
+    @check(code, "^[a-z]+$")
+}
+node Tag { label: String }
+edge Road: Town -> Town @card(0..3) { name: String  miles: I32?  @key(src, dst, name) }
+edge Marks: Tag -> Town
+"""
+BASE = [
+    {"type": "Town", "data": {"code": "old", "name": "Old"}},
+    {"type": "Town", "data": {"code": "older", "name": "Older", "people": 5}},
+    {"type": "Tag", "data": {"id": "t0", "label": "first"}},
+    {"edge": "Road", "from": "old", "to": "older", "data": {"name": "r0"}},
+    {"edge": "Road", "from": "old", "to": "old", "data": {"name": "r1"}},
+]
+_FREE = re.compile(r"'[0-9A-Z]{26}'")
+"""Ids that are made on the way differ from load to load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A refusal without what differs by chance."""
+
+    line: int | None
+    reason: str
+
+    @classmethod
+    def of(cls, line: int | None, reason: str) -> Told:
+        return cls(line, _FREE.sub("'…'", reason))
+
+
+def graph(folder: Path, name: str) -> og.Graph:
+    made = og.init(folder / f"{name}.omni", schema=SCHEMA)
+    start = folder / f"{name}-base.jsonl"
+    start.write_text("".join(json.dumps(line) + "\n" for line in BASE))
+    made.load(start, mode="append")
+    return made
+
+
+def lines(chance: random.Random, count: int) -> list[str]:
+    """Lines of which about one in three is wrong in some way."""
+    towns = [chr(97 + n) for n in range(12)]
+    made = []
+    for _ in range(count):
+        pick = chance.random()
+        if pick < 0.5:
+            made.append(_town(chance, towns))
+        elif pick < 0.85:
+            made.append(_road(chance, towns))
+        elif pick < 0.95:
+            made.append(json.dumps({"edge": "Marks", "from": chance.choice(["t0", "t9"]), "to": chance.choice(towns)}))
+        else:
+            made.append(chance.choice(_BROKEN))
+    return made
+
+
+_BROKEN = [
+    "",
+    "{",
+    "[1]",
+    '{"type": "City", "data": {}}',
+    '{"type": "Town", "edge": "Road"}',
+    '{"type": "Town", "data": {"code": "x", "code": "y", "name": "z"}}',
+    '{"type": "Town", "data": {"code": "x"}} {}',
+    '{"edge": "Road", "to": "a"}',
+    '{"type": "Town", "data": {"code": "lone\\ud800", "name": "n"}}',
+]
+
+
+def _town(chance: random.Random, towns: list[str]) -> str:
+    data: dict[str, object] = {"code": chance.choice([*towns, "old", "Bad", "b4d"]), "name": f"N{chance.randrange(30)}"}
+    if chance.random() < 0.1:
+        data["name"] = chance.choice(["Old", "Older", None, 7])
+    if chance.random() < 0.3:
+        data["people"] = chance.choice([1, 4294967295, 4294967296, -1, 1.5, "3", True])
+    if chance.random() < 0.3:
+        data["height"] = chance.choice([0, 9000, 9000.5, -0.1, 3])
+    if chance.random() < 0.2:
+        data["kind"] = chance.choice(["big", "small", "huge"])
+    if chance.random() < 0.2:
+        data["since"] = chance.choice(["2001-02-03", "2001-02-30", "soon", "1500-01-01"])
+    if chance.random() < 0.05:
+        data["mayor"] = "who"
+    return json.dumps({"type": "Town", "data": data})
+
+
+def _road(chance: random.Random, towns: list[str]) -> str:
+    data: dict[str, object] = {"name": f"r{chance.randrange(40)}"}
+    if chance.random() < 0.2:
+        data["miles"] = chance.choice([1, 2**31, "far", None])
+    ends = [*towns, "old", "nowhere"]
+    return json.dumps({"edge": "Road", "from": chance.choice(ends), "to": chance.choice(ends), "data": data})
+
+
+def judged(folder: Path, made: og.Graph, rows: list[str], mode: str) -> list[Told]:
+    """Load with the local loader, taking the refused row out each time, until nothing is refused.
+
+    Which row to take out follows from the refusal: the line it names, or the row with the id it names. Of rows that
+    share a unique value the first one stays; of a source with too many edges, all of this load go.
+    """
+    path = folder / "local.jsonl"
+    left = list(rows)
+    told: list[Told] = []
+    for _ in range(4 * len(rows) + 1):
+        path.write_text("".join(line + "\n" for line in left))
+        try:
+            made.load(path, mode=mode)
+            return told
+        except DataError as error:
+            told += _taken_out(error, left, path)
+    raise AssertionError("the local loader never came to an end")
+
+
+def _taken_out(error: DataError, left: list[str], path: Path) -> list[Told]:
+    named = re.match(rf"{re.escape(str(path))}, line (\d+)", error.message)
+    if named is not None:
+        at = int(named[1])
+        left[at - 1] = ""
+        return [Told.of(at, error.message.replace(str(path), "FILE"))]
+    found = []
+    for place in _places(error, left):
+        left[place] = ""
+        found.append(Told.of(place + 1, error.message))
+    assert found, error.message
+    return found
+
+
+def _places(error: DataError, left: list[str]) -> list[int]:
+    """Lines a refusal without a line is about."""
+    rows = [(place, json.loads(line)) for place, line in enumerate(left) if line]
+    match error:
+        case KeyConflict():
+            return [place for place, row in rows if own(row) == error.id][:1]
+        case ConstraintViolation(rule="card"):
+            source = error.ids[0]
+            return [place for place, row in rows if row.get("edge") == "Road" and row["from"] == source]
+        case ConstraintViolation(rule="unique"):
+            # The first of the two stays, unless the other one is in the graph already.
+            second = [place for place, row in rows if own(row) == error.ids[1]]
+            return (second or [place for place, row in rows if own(row) == error.ids[0]])[:1]
+        case ConstraintViolation(rule="endpoint"):
+            side = "from" if "comes from" in error.message else "to"
+            same = [p for p, r in rows if "edge" in r and r[side] == error.value and r["edge"] == error.type]
+            return [p for p in same if own(left_row(left[p])) in (error.ids[0], None)][:1]
+        case _:
+            return []
+
+
+def left_row(line: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(line)
+    return found
+
+
+def own(row: dict[str, object]) -> str | None:
+    """The id of a row, where it follows from what it holds."""
+    data = row.get("data", {})
+    assert isinstance(data, dict)
+    if row.get("type") == "Town":
+        return str(data["code"])
+    if row.get("edge") == "Road":
+        return json.dumps([row["from"], row["to"], data["name"]], separators=(",", ":"), ensure_ascii=False)
+    return None

@@ -1,0 +1,148 @@
+"""Functions over the graph in Spark SQL give what the graph itself gives, and open nothing twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import omnigraph_sql as og
+from omnigraph_sql.spark.ids import IdIndex
+from omnigraph_sql.spark.registering import plain, register
+from tests.spark.air import air
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "node P { k: I64 @key  name: String? }  node Q { k: I64 @key }  edge Knows: P -> P  edge Has: P -> Q"
+
+
+@pytest.fixture(scope="module")
+def people(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> og.Graph:
+    graph = og.init(tmp_path_factory.mktemp("bridge") / "p.omni", schema=SCHEMA)
+    chance = np.random.default_rng(7)
+    graph.load(pa.table({"k": range(60), "name": [f"n{n}" for n in range(60)]}), type="P", mode="append")
+    graph.load(pa.table({"k": range(20)}), type="Q", mode="append")
+    knows = pa.table({"src": chance.integers(0, 50, 120), "dst": chance.integers(0, 60, 120)})
+    graph.load(knows, type="Knows", mode="append")
+    has = pa.table({"src": chance.integers(0, 60, 80), "dst": chance.integers(0, 20, 80)})
+    graph.load(has, type="Has", mode="append")
+    register(spark, graph.uri, prefix="people_")
+    return graph
+
+
+@pytest.mark.parametrize(("edge", "hops"), [("Knows", 1), ("Knows", 3), ("Has", 1)])
+def test_neighbors_and_reach_are_those_of_a_walk_in_the_graph(
+    spark: SparkSession, people: og.Graph, edge: str, hops: int
+) -> None:
+    asked = f"SELECT id, people_og_neighbors('{edge}', id, {hops}) AS n, people_og_reach('{edge}', id, {hops}) AS r"
+    found = {row["id"]: (row["n"], row["r"]) for row in spark.sql(f"{asked} FROM people_P").collect()}
+    word = edge[0].lower() + edge[1:]
+    text = f"match {{ $a: P  $a {word}{{1,{hops}}} $b }} return {{ $a.k as a, $b.k as b }}"
+    wanted: dict[str, set[str]] = {str(n): set() for n in range(60)}
+    for start, end in people.gq(text).fetchall():
+        wanted[str(start)].add(str(end))
+    assert found == {one: (sorted(ends), len(ends)) for one, ends in wanted.items()}
+
+
+def test_degree_counts_the_edges_that_leave(spark: SparkSession, people: og.Graph) -> None:
+    found = {r[0]: r[1] for r in spark.sql("SELECT id, people_og_degree('Knows', id) FROM people_P").collect()}
+    counted = dict(people.sql("SELECT src, count(*) FROM Knows GROUP BY src").fetchall())
+    assert found == {str(n): counted.get(str(n), 0) for n in range(60)}
+
+
+@pytest.mark.usefixtures("people")
+def test_unknown_ids_have_no_edges_and_null_stays_null(spark: SparkSession) -> None:
+    row = spark.sql(
+        "SELECT people_og_degree('Knows', 'nobody'), people_og_degree('Knows', CAST(NULL AS STRING)),"
+        " people_og_neighbors('Knows', 'nobody', 2), people_og_lookup('P', 'nobody', 'name')"
+    ).first()
+    assert tuple(row or ()) == (0, None, [], None)
+
+
+@pytest.mark.usefixtures("people")
+def test_lookup_gives_a_property_as_text(spark: SparkSession) -> None:
+    found = spark.sql("SELECT id, people_og_lookup('P', id, 'name') AS name FROM people_P").collect()
+    assert {r["id"]: r["name"] for r in found} == {str(n): f"n{n}" for n in range(60)}
+
+
+def test_functions_take_different_types_in_different_rows(spark: SparkSession, people: og.Graph) -> None:
+    found = spark.sql(
+        "SELECT e, people_og_degree(e, '3') AS d FROM VALUES ('Knows'), ('Has'), (NULL), ('Knows') AS t(e)"
+    ).collect()
+    knows = people.sql("SELECT count(*) FROM Knows WHERE src = '3'").fetchone()
+    has = people.sql("SELECT count(*) FROM Has WHERE src = '3'").fetchone()
+    assert sorted(map(tuple, found), key=str) == sorted(
+        [("Knows", (knows or (0,))[0]), ("Has", (has or (0,))[0]), (None, None), ("Knows", (knows or (0,))[0])], key=str
+    )
+
+
+def test_gq_is_a_table_in_joins_and_aggregates(spark: SparkSession, people: og.Graph) -> None:
+    text = "match { $a: P  $a knows $b } return { $a.k as a, $b.name as b }"
+    found = spark.sql(
+        f"SELECT p.k, count(*) AS n FROM people_gq('{text}') g JOIN people_P p ON p.k = g.a GROUP BY p.k"
+    ).collect()
+    counted: dict[int, int] = {}
+    for start, _ in people.gq(text).fetchall():
+        counted[start] = counted.get(start, 0) + 1
+    assert {r["k"]: r["n"] for r in found} == counted
+
+
+@pytest.mark.usefixtures("people")
+def test_gq_takes_parameters_by_name(spark: SparkSession) -> None:
+    text = "query q($k: I64) { match { $a: P { k: $k } } return { $a.name as name } }"
+    assert spark.sql(f"SELECT * FROM people_gq('{text}', k => 17)").collect() == [("n17",)]
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("match { $a: Pp } return { $a.k }", "Pp"),
+        ("match { $a: P } return { $a.kk }", "kk"),
+        ("delete P where k = 1", "only reads can be a table"),
+    ],
+)
+def test_a_wrong_query_is_refused_at_analysis_with_its_place(spark: SparkSession, text: str, words: str) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        spark.sql(f"SELECT * FROM people_gq('{text}')")
+    told = plain(caught.value)
+    assert told is not None
+    assert words in told
+
+
+def test_a_second_question_opens_nothing_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers keep what they opened: deleting the graph under them changes no answer."""
+    graph = air(tmp_path)
+    register(spark, graph.uri, prefix="kept_")
+    frame = spark.createDataFrame([("LIM",), ("CUZ",)], "code string").coalesce(1)
+    frame.createOrReplaceTempView("kept_codes")
+    asked = "SELECT code, kept_og_degree('Route', code) AS d FROM kept_codes"
+    opens = "SELECT max(kept_opens(code)) FROM kept_codes"
+    from pyspark.sql import functions as sf
+
+    place = register(spark, graph.uri, prefix="kept_").place
+
+    def counted(codes: pa.Array) -> pa.Array:
+        from omnigraph_sql.spark.links import degrees
+        from omnigraph_sql.spark.place import opened
+
+        degrees(place, "Route")
+        return pa.array([opened(place)._world.tables.opened] * len(codes), pa.int64())
+
+    spark.udf.register("kept_opens", sf.arrow_udf(counted, "bigint"))  # type: ignore[attr-defined]
+    first = spark.sql(asked).collect()
+    seen = spark.sql(opens).first()
+    assert spark.sql(asked).collect() == first
+    assert spark.sql(opens).first() == seen
+
+
+def test_an_index_finds_exactly_the_texts_it_holds() -> None:
+    texts = ["", "a", "ab", "b" * 64, "b" * 65, "b" * 66, "b" * 64 + "cc", "ü", "a\x00", *map(str, range(1000))]
+    index = IdIndex.of(pa.array(texts))
+    asked = [*texts, "nobody", "b" * 63, "b" * 67, "a\x00\x00", None]
+    found = index.find(pa.array(asked))
+    assert found.tolist() == [*range(len(texts)), -1, -1, -1, -1, -1]

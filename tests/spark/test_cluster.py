@@ -1,0 +1,163 @@
+"""A standalone cluster of two workers that share neither environment nor path with the driver, but the file system."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import omnigraph_sql as og
+from omnigraph_sql.spark.sessions import missing
+from tests.spark.air import content
+
+FULL = os.environ.get("OMNI_SPARK") == "full"
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(not FULL, reason="the full run starts a cluster")
+
+DRIVER = """
+import json, os, sys
+from omnigraph_sql.spark import load, register, session
+uri, master, python, folder = sys.argv[1:]
+os.environ["ONLY_HERE"] = "driver"
+settings = {
+    "spark.pyspark.python": python, "spark.pyspark.driver.python": sys.executable, "spark.executor.memory": "700m",
+    "spark.speculation": "true", "spark.speculation.multiplier": "1.2", "spark.speculation.quantile": "0.5",
+    "spark.speculation.interval": "100ms", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4", "spark.cores.max": "2",
+}
+
+def slow(batches):
+    import os, time
+    from pyspark import TaskContext
+    assert "ONLY_HERE" not in os.environ
+    context = TaskContext.get()
+    where = os.path.join(folder, f"seen-{context.partitionId()}-{context.attemptNumber()}")
+    open(where, "w").close()
+    if context.partitionId() == 3 and context.attemptNumber() == 0:
+        time.sleep(20)
+    yield from batches
+
+def dying(batches):
+    import os, signal
+    from pyspark import TaskContext
+    context = TaskContext.get()
+    for batch in batches:
+        yield batch.slice(0, 1)
+        if context.partitionId() == 1 and context.attemptNumber() == 0:
+            os.kill(os.getppid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield batch.slice(1)
+
+with session(master, **settings) as spark:
+    some = spark.range(0, 1000, numPartitions=4).selectExpr("CAST(id AS INT) AS k", "'n' AS name")
+    load(spark, uri, {"A": some.mapInArrow(slow, "k int, name string")}, mode="append")
+    more = spark.range(1000, 2000, numPartitions=4).selectExpr("CAST(id AS INT) AS k", "'n' AS name")
+    links = spark.range(0, 1999).selectExpr("CAST(id AS STRING) AS src", "CAST(id + 1 AS STRING) AS dst")
+    load(spark, uri, {"A": more.mapInArrow(dying, "k int, name string"), "E": links}, mode="append")
+    register(spark, uri)
+    found = spark.sql("SELECT count(*), sum(og_degree('E', id)) FROM A").first()
+    asked = spark.sql("SELECT count(*) FROM gq('match { $a: A  $a e $b } return { $a.k as a }')").first()
+    print(json.dumps([*found, *asked]))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def workers_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter of its own with the package as it is shipped; other libraries are shared to save time."""
+    folder = tmp_path_factory.mktemp("workers")
+    shutil.copytree(
+        ROOT, folder / "tree", ignore=shutil.ignore_patterns(".venv", ".git", "*cache*", "build", "dist"), symlinks=True
+    )
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist", folder / "tree"],
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+    python = folder / "env" / "bin" / "python"
+    (wheel,) = (folder / "dist").glob("*.whl")
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    site = next((folder / "env" / "lib").glob("python*/site-packages"))
+    (site / "shared.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return python
+
+
+@pytest.fixture(scope="module")
+def master(workers_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if missing() is not None:
+        pytest.skip(str(missing()))
+    import pyspark
+
+    folder = tmp_path_factory.mktemp("cluster")
+    home, port = Path(pyspark.__file__).parent, free_port()
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYSPARK", "SPARK", "OMNI"))}
+    env |= {"SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "400m", "PYSPARK_PYTHON": str(workers_python)}
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(host: str, *words: str) -> None:
+        log = (folder / f"{host}-{len(started)}.log").open("wb")
+        own = {**env, "SPARK_LOCAL_IP": host, "SPARK_WORKER_DIR": str(folder / f"work-{host}")}
+        command = [str(home / "bin" / "spark-class"), *words]
+        started.append(subprocess.Popen(command, env=own, stdout=log, stderr=log, start_new_session=True, cwd=folder))
+
+    try:
+        start(
+            "127.0.0.1",
+            "org.apache.spark.deploy.master.Master",
+            *f"--host 127.0.0.1 --port {port} --webui-port 0".split(),
+        )
+        waited(lambda: reachable(port))
+        for host in ("127.0.0.2", "127.0.0.3"):
+            words = f"--host {host} --cores 1 --memory 900m --webui-port 0 spark://127.0.0.1:{port}".split()
+            start(host, "org.apache.spark.deploy.worker.Worker", *words)
+        yield f"spark://127.0.0.1:{port}"
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in started:
+            process.wait(30)
+
+
+def reachable(port: int) -> bool:
+    with socket.socket() as found:
+        return found.connect_ex(("127.0.0.1", port)) == 0
+
+
+def waited(ready: object) -> None:
+    assert callable(ready)
+    for _ in range(600):
+        if ready():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the master did not come up")
+
+
+def test_a_cluster_loads_and_asks_through_duplicates_and_deaths(
+    master: str, workers_python: Path, tmp_path: Path
+) -> None:
+    graph = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key  name: String? }  edge E: A -> A")
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    command = [sys.executable, "-c", DRIVER, graph.uri, master, str(workers_python), str(marks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.strip().splitlines()[-1] == "[2000, 1999, 1999]"
+    assert {"seen-3-0", "seen-3-1"} <= {p.name for p in marks.iterdir()}, "no task ran twice"
+    rows = content(graph)
+    assert [row[0] for row in sorted(rows["A"], key=lambda row: int(str(row[0])))] == list(range(2000))
+    assert len(rows["E"]) == 1999

@@ -1,0 +1,150 @@
+"""Drivers that die, and an object store: nothing lost, nothing twice, nothing half visible, no secret in any plan."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import omnigraph_sql as og
+from omnigraph_sql.base.seams import NoFailpoints
+from omnigraph_sql.spark.loading import load
+from omnigraph_sql.spark.place import place_of
+from omnigraph_sql.spark.registering import register
+from omnigraph_sql.spark.sessions import missing
+from tests.spark.air import content
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FULL = os.environ.get("OMNI_SPARK") == "full"
+SCHEMA = "node A { k: I32 @key  name: String? }  edge E: A -> A"
+POINTS = ["arm.before", "arm.after", "commit.after_table", "confirm.after", "publish.before", "publish.after"]
+BEFORE = {"A": [(1, "one")], "E": []}
+AFTER = {"A": [(1, "one"), (2, "two")], "E": [("1", "2")]}
+KEY, SECRET = "AKIDMARKER", "SECRETMARKER/+x"
+
+
+class Death(BaseException):
+    """What no handler of the product catches."""
+
+
+def made(folder: Path) -> og.Graph:
+    graph = og.init(folder / "g.omni", schema=SCHEMA)
+    graph.sql("INSERT INTO A (k, name) VALUES (1, 'one')")
+    return graph
+
+
+def rows(spark: SparkSession) -> dict[str, Any]:
+    return {
+        "A": spark.createDataFrame([(2, "two")], "k int, name string"),
+        "E": spark.createDataFrame([(1, 2)], "src int, dst int"),
+    }
+
+
+@pytest.mark.parametrize("point", POINTS if FULL else ["arm.after", "commit.after_table", "publish.after"])
+def test_a_driver_that_stops_anywhere_leaves_the_state_before_or_after(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    graph = made(tmp_path)
+
+    def hit(_: NoFailpoints, name: str) -> None:
+        if name == point:
+            raise Death
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NoFailpoints, "hit", hit)
+        with pytest.raises(Death):
+            load(spark, graph.uri, rows(spark), mode="append")
+    healed = og.open(graph.uri)
+    seen = content(healed)
+    assert seen in (BEFORE, AFTER)
+    if seen == BEFORE:
+        load(spark, graph.uri, rows(spark), mode="append")
+    assert content(og.open(graph.uri)) == AFTER
+
+
+KILLED = """
+import os, signal, sys
+from omnigraph_sql.base.seams import NoFailpoints
+from omnigraph_sql.spark import load, session
+uri, point = sys.argv[1:]
+def hit(self, name):
+    if name == point:
+        os.kill(os.getpid(), signal.SIGKILL)
+with session("local[1]") as spark:
+    nodes = spark.createDataFrame([(2, "two")], "k int, name string")
+    rows = {"A": nodes, "E": spark.createDataFrame([(1, 2)], "src int, dst int")}
+    NoFailpoints.hit = hit
+    load(spark, uri, rows, mode="append")
+"""
+
+
+@pytest.mark.skipif(not FULL, reason="the full run kills drivers")
+@pytest.mark.parametrize("point", POINTS)
+def test_a_driver_that_is_killed_leaves_the_state_before_or_after(tmp_path: Path, point: str) -> None:
+    if missing() is not None:
+        pytest.skip(str(missing()))
+    graph = made(tmp_path)
+    done = subprocess.run([sys.executable, "-c", KILLED, graph.uri, point], capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr.decode()
+    healed = og.open(graph.uri)
+    assert content(healed) in (BEFORE, AFTER)
+    healed.sql("INSERT INTO A (k) VALUES (9)")
+
+
+@pytest.fixture(scope="module")
+def options() -> Iterator[dict[str, str]]:
+    server_module = pytest.importorskip("moto.server", reason="the object store is emulated by moto[server]")
+    boto3 = pytest.importorskip("boto3", reason="the bucket is made with boto3")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = server_module.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        url = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
+        client = boto3.client(
+            "s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id=KEY, aws_secret_access_key=SECRET
+        )
+        client.create_bucket(Bucket="graphs")
+        yield {
+            "aws_endpoint": url,
+            "aws_access_key_id": KEY,
+            "aws_secret_access_key": SECRET,
+            "aws_region": "us-east-1",
+            "allow_http": "true",
+            "aws_virtual_hosted_style_request": "false",
+        }
+    finally:
+        server.stop()
+
+
+def test_a_graph_on_an_object_store_is_loaded_and_read_without_a_secret_in_a_plan(
+    spark: SparkSession, options: dict[str, str]
+) -> None:
+    uri = "s3://graphs/spark/g.omni"
+    graph = og.init(uri, schema=SCHEMA, storage_options=options)
+    graph.sql("INSERT INTO A (k, name) VALUES (1, 'one')")
+    load(spark, uri, rows(spark), mode="append", storage_options=options)
+    assert content(graph) == AFTER
+    load(
+        spark,
+        uri,
+        {"A": spark.createDataFrame([(2, "TWO")], "k int, name string")},
+        mode="merge",
+        storage_options=options,
+    )
+    known = register(spark, uri, prefix="far_", storage_options=options)
+    frame = spark.sql("SELECT name, far_og_degree('E', id) AS d FROM far_A ORDER BY k")
+    assert [tuple(row) for row in frame.collect()] == [("one", 1), ("TWO", 0)]
+    shown = frame._jdf.queryExecution().toString()
+    travelling = pickle.dumps(known.place) + repr(place_of(spark, uri, "main", options)).encode()
+    for secret in (KEY, SECRET):
+        assert secret not in shown
+        assert secret.encode() not in travelling

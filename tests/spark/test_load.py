@@ -1,0 +1,272 @@
+"""Loading on Spark: what the local loader takes and refuses, in the same words, published once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import omnigraph_sql as og
+from omnigraph_sql.base.errors import ConstraintViolation, DataError, OmniError, ReadSetChanged
+from omnigraph_sql.engine.load.publishing import Delivery
+from omnigraph_sql.spark import loading
+from omnigraph_sql.spark.loading import load
+from omnigraph_sql.spark.registering import plain, use_source
+from omnigraph_sql.spark.report import RowsRefused
+from tests.spark import dirty
+from tests.spark.air import air, airports, content
+from tests.spark.dirty import Told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FULL = os.environ.get("OMNI_SPARK") == "full"
+SCHEMA = "node A { k: I32 @key  name: String? }  edge E: A -> A @card(0..2) { w: I32? }"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    made = og.init(tmp_path / "g.omni", schema=SCHEMA)
+    made.sql("INSERT INTO A (k, name) VALUES (1, 'one'), (2, 'two')")
+    return made
+
+
+def frame(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str) -> Any:
+    return spark.createDataFrame(rows, schema)
+
+
+@pytest.mark.parametrize("seed", range(40) if FULL else [3])
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_spark_takes_and_refuses_what_the_local_loader_does(
+    spark: SparkSession, tmp_path: Path, seed: int, mode: str
+) -> None:
+    print(f"seed {seed}")
+    rows = dirty.lines(random.Random(seed), 60)
+    path = tmp_path / "far.jsonl"
+    path.write_text("".join(line + "\n" for line in rows))
+    near, far = dirty.graph(tmp_path, "near"), dirty.graph(tmp_path, "far")
+    wanted = dirty.judged(tmp_path, near, rows, mode)
+    report = load(spark, far.uri, [str(path)], mode=mode, on_error="skip")
+    found = [Told.of(r.row, r.reason.replace(str(path), "FILE")) for r in report.refusals]
+    assert sorted(found, key=repr) == sorted(wanted, key=repr)
+    assert content(far) == content(near)
+    assert report.rows_refused == len(wanted)
+
+
+def test_a_refused_row_refuses_the_load_and_leaves_no_trace(
+    spark: SparkSession, tmp_path: Path, graph: og.Graph
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('k,name\n3,three\n\nx,four\n5,"fi\nve"\n6,six,6\n')
+    before = (graph.head, files(graph))
+    with pytest.raises(RowsRefused) as caught:
+        load(spark, graph.uri, {"A": str(path)}, mode="append", quarantine=str(tmp_path / "q"))
+    with pytest.raises(DataError) as local:
+        graph.load(path, type="A", mode="append")
+    assert (caught.value.load.rows_refused, caught.value.load.commit_id) == (2, None)
+    reasons = [r.reason for r in caught.value.load.refusals]
+    assert reasons == [
+        f"{path}, line 4: A.k: 'x' is no I32",
+        f"{path}, line 7: 3 values where the header names 2 columns",
+    ]
+    assert local.value.message in reasons
+    assert (graph.head, files(graph)) == before
+    kept = pq.read_table(tmp_path / "q").to_pylist()
+    assert [(r["type"], r["row"], r["data"]) for r in kept] == [("node:A", 4, "x,four"), ("node:A", 7, "6,six,6")]
+    report = load(spark, graph.uri, {"A": str(path)}, mode="append", on_error="skip")
+    assert dict(graph.sql("SELECT k, name FROM A WHERE k > 2").fetchall()) == {3: "three", 5: "fi\nve"}
+    assert json.loads(report.json())["rules"] == {"data": 2}
+
+
+def files(graph: og.Graph) -> list[str]:
+    """Data files and what a load keeps while it lasts."""
+    root = Path(graph.uri)
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.suffix in (".lance", ".parquet", ".arrow"))
+
+
+def test_merging_replaces_adds_and_keeps_the_last_and_again_changes_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    graph = air(tmp_path)
+    rows = airports().set_column(1, "city", pa.array(["Callao", "Cusco", "La Paz", "Arequipa"]))
+    more = pa.concat_tables(
+        [rows.slice(0, 1), rows.set_column(0, "code", pa.array(["LIM", "X1", "X2", "X3"])).slice(1)]
+    )
+    parquet = tmp_path / "rows.parquet"
+    pq.write_table(more.set_column(1, "city", pa.array(["Callao", "B", "C", "D"])), parquet)
+    report = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
+    assert [(t.table, t.read, t.written, t.replaced, t.total) for t in report.tables] == [("node:Airport", 4, 4, 1, 7)]
+    assert graph.sql("SELECT city, passengers FROM Airport WHERE code = 'LIM'").fetchone() == ("Callao", 2**64 - 1)
+    before = content(graph)
+    load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
+    assert content(graph) == before
+    assert graph.sql("SELECT count(*) FROM Route r JOIN Airport a ON r.src = a.id").fetchone() == (4,)
+
+
+def test_overwriting_replaces_a_table_and_refuses_to_leave_edges_behind(spark: SparkSession, graph: og.Graph) -> None:
+    graph.sql("INSERT INTO E (src, dst) VALUES ('1', '2')")
+    with pytest.raises(ConstraintViolation, match=r"A '1' goes, but E .* comes from it"):
+        load(spark, graph.uri, {"A": frame(spark, [(2, "b")], "k int, name string")}, mode="overwrite", on_error="skip")
+    both = {
+        "A": frame(spark, [(7, "b")], "k int, name string"),
+        "E": frame(spark, [(7, 7)], "src int, dst int"),
+    }
+    load(spark, graph.uri, both, mode="overwrite")
+    assert content(graph) == {"A": [(7, "b")], "E": [("7", "7", None)]}
+
+
+def test_a_load_on_a_branch_leaves_the_others_alone(spark: SparkSession, graph: og.Graph) -> None:
+    graph.create_branch("side")
+    rows = frame(spark, [(2, "TWO"), (3, "three")], "k int, name string")
+    load(spark, graph.uri, {"A": rows}, mode="merge", branch="side")
+    side = graph.checkout("side")
+    assert content(side)["A"] == [(1, "one"), (2, "TWO"), (3, "three")]
+    assert content(graph)["A"] == [(1, "one"), (2, "two")]
+
+
+def test_rows_with_large_values_can_be_left_out_too(spark: SparkSession, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "b.omni", schema="node P { k: I32 @key  body: Blob? }")
+    big = bytes(range(256)) * 500
+    rows = frame(spark, [(1, b"old"), (2, None), (1, big)], "k int, body binary").coalesce(1)
+    load(spark, graph.uri, {"P": rows}, mode="merge")
+    found = graph.sql("SELECT k, body FROM P ORDER BY k").fetchall()
+    assert found == [(1, big), (2, None)]
+    assert not list(Path(graph.uri).rglob("d*.manifest"))
+
+
+def test_a_load_with_an_id_is_published_once(spark: SparkSession, graph: og.Graph) -> None:
+    own = "01M7QENZ8T6C00C8TCED7HQSX6"
+    rows = frame(spark, [(3, "three")], "k int, name string")
+    first = load(spark, graph.uri, {"A": rows}, mode="append", load_id=own, actor="ana")
+    assert (first.commit_id, first.already, graph.head) == (own, False, own)
+    again = load(spark, graph.uri, {"A": rows}, mode="append", load_id=own)
+    assert (again.commit_id, again.already, graph.head) == (own, True, own)
+    assert graph.sql("SELECT count(*) FROM A").fetchone() == (3,)
+    pin = graph._session.snapshot().named("node:A")
+    assert pin is not None
+    transaction = graph._world.tables.open(pin).dataset.read_transaction(pin.version)
+    assert transaction.transaction_properties["omnigraph.operation"] == own
+
+
+def test_the_same_files_cannot_be_committed_twice(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even by a driver that believes it has to repeat the whole publish."""
+    publish = Delivery.publish
+    outcomes: list[object] = []
+
+    def twice(delivery: Any, contract: Any, first: Any) -> Any:
+        delivery.named = True
+        done = publish(delivery, contract, first)
+        with pytest.raises(OmniError) as caught:
+            publish(delivery, contract, first)
+        outcomes.append(caught.value.code)
+        return done
+
+    monkeypatch.setattr(Delivery, "publish", twice)
+    load(spark, graph.uri, {"A": frame(spark, [(3, "three")], "k int, name string")}, mode="append")
+    assert outcomes == ["already_loaded"]
+    assert graph.sql("SELECT count(*) FROM A").fetchone() == (3,)
+
+
+def test_a_writer_in_between_is_seen_and_nothing_is_lost(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch moves after the rows were checked: appending checks again on the new head, overwriting gives up."""
+    move = iter([4, 5])
+    prepare = loading.LoadRun._prepare
+
+    def meanwhile(run: Any, txn: Any) -> Any:
+        found = prepare(run, txn)
+        key = next(move, None)
+        if key is not None:
+            graph.sql("INSERT INTO A (k, name) VALUES ($k, 'in between')", {"k": key})
+        return found
+
+    monkeypatch.setattr(loading.LoadRun, "_prepare", meanwhile)
+    rows = frame(spark, [(2, "TWO"), (3, "three")], "k int, name string")
+    load(spark, graph.uri, {"A": rows}, mode="merge")
+    kept = [(1, "one"), (2, "TWO"), (3, "three"), (4, "in between"), (5, "in between")]
+    assert content(graph)["A"] == kept
+    move = iter([6])
+    with pytest.raises(ReadSetChanged):
+        load(spark, graph.uri, {"A": rows}, mode="overwrite")
+    assert content(graph)["A"] == [*kept, (6, "in between")]
+
+
+def test_a_data_frame_is_written_through_the_source(spark: SparkSession, graph: og.Graph) -> None:
+    use_source(spark)
+
+    def write(rows: Any, save: str, **options: str) -> None:
+        rows.write.format("omnigraph").options(graph=graph.uri, type="A", **options).mode(save).save()
+
+    write(frame(spark, [(3, "three"), (4, None)], "k int, name string"), "append")
+    assert content(graph)["A"] == [(1, "one"), (2, "two"), (3, "three"), (4, None)]
+    write(frame(spark, [(3, "a"), (3, "b"), (5, "c")], "k int, name string").coalesce(1), "append", mode="merge")
+    assert graph.sql("SELECT name FROM A WHERE k IN (3, 5) ORDER BY k").fetchall() == [("b",), ("c",)]
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        write(frame(spark, [(1, "again")], "k int, name string"), "append")
+    assert "[key_conflict] A '1': it exists already" in str(plain(caught.value))
+    write(frame(spark, [(9, "only")], "k int, name string"), "overwrite")
+    assert content(graph)["A"] == [(9, "only")]
+
+
+def test_a_replayed_batch_of_a_stream_changes_nothing(spark: SparkSession, tmp_path: Path, graph: og.Graph) -> None:
+    use_source(spark)
+    source, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
+    source.mkdir()
+
+    def run() -> None:
+        rows = spark.readStream.schema("k int, name string").json(str(source))
+        sink = rows.writeStream.format("omnigraph").options(graph=graph.uri, type="A", app="nightly")
+        query = sink.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    (source / "1.json").write_text('{"k": 3, "name": "three"}\n')
+    run()
+    head = graph.head
+    assert content(graph)["A"] == [(1, "one"), (2, "two"), (3, "three")]
+    (checkpoint / "commits" / "0").unlink()
+    (checkpoint / "commits" / ".0.crc").unlink(missing_ok=True)
+    run()
+    assert graph.head == head
+    (source / "2.json").write_text('{"k": 4, "name": "four"}\n')
+    run()
+    assert content(graph)["A"] == [(1, "one"), (2, "two"), (3, "three"), (4, "four")]
+
+
+def test_a_task_that_fails_and_one_that_is_killed_leave_only_files_that_nobody_names(
+    spark: SparkSession, tmp_path: Path, graph: og.Graph
+) -> None:
+    """The first attempt raises after half of its rows, the second takes its process with it, the third passes."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def stumbling(batches: Any) -> Any:
+        import signal
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt = context.attemptNumber() if context is not None else 0
+        for batch in batches:
+            yield batch.slice(0, 1)
+            if batch.num_rows > 1 and attempt == 0:
+                (marks / "raised").touch()
+                raise RuntimeError("planned")
+            if batch.num_rows > 1 and attempt == 1:
+                (marks / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch.slice(1)
+
+    rows = spark.range(3, 300, numPartitions=2).selectExpr("CAST(id AS INT) AS k", "'n' AS name")
+    report = load(spark, graph.uri, {"A": rows.mapInArrow(stumbling, "k int, name string")}, mode="append")
+    assert sorted(p.name for p in marks.iterdir()) == ["killed", "raised"]
+    assert report.rows_read == 297
+    assert graph.sql("SELECT count(*), count(DISTINCT k) FROM A").fetchone() == (299, 299)

@@ -1,0 +1,147 @@
+"""The page on Spark can be followed to the letter, in one session; and a command line without Java says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import omnigraph_sql as og
+from omnigraph_sql.base.errors import DataError, StorageError
+from omnigraph_sql.spark.pipeline import check, plan, run
+from omnigraph_sql.spark.pipeline_file import read_pipeline
+from omnigraph_sql.spark.sessions import missing, refuse_missing
+from tests.docs.test_walkthrough import ON_SPARK, follow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PIPELINE = """
+graph = "g.omni"
+mode = "append"
+on_error = "skip"
+
+[[source]]
+name = "people"
+format = "csv"
+path = "in/*.csv"
+options = { header = true }
+type = "P"
+where = "skip IS NULL"
+
+[source.columns]
+k = "k"
+born = "born"
+
+[[source]]
+name = "links"
+format = "json"
+path = "links.jsonl"
+type = "Knows"
+
+[source.columns]
+src = "a"
+dst = "b"
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_page_on_spark_can_be_followed_to_the_letter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert follow(ON_SPARK.read_text(encoding="utf-8"), tmp_path) >= 8
+
+
+def prepared(tmp_path: Path) -> Path:
+    og.init(tmp_path / "g.omni", schema="node P { k: I32 @key  born: Date? }  edge Knows: P -> P")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("k,born,skip\n1,2001-02-03,\n2,,\n3,,yes\nx,,\n")
+    (tmp_path / "in" / "2.csv").write_text("k,born,skip\n4,soon,\n1,,\n")
+    (tmp_path / "links.jsonl").write_text('{"a": 1, "b": 2}\n{"a": 1, "b": 3}\n')
+    path = tmp_path / "p.toml"
+    path.write_text(PIPELINE)
+    return path
+
+
+def test_a_pipeline_refuses_rows_with_their_file_and_row(spark: SparkSession, tmp_path: Path) -> None:
+    path = prepared(tmp_path)
+    found = read_pipeline(path)
+    assert check(found) == ["people: csv feeds node:P (append)", "links: json feeds edge:Knows (append)"]
+    assert any("writes src bigint, dst bigint" in line for line in plan(spark, found))
+    report = run(spark, found)
+    told = sorted((str(r.file).rpartition("/")[2], r.row, r.rule) for r in report.refusals if r.rule != "key_conflict")
+    assert told == [("1.csv", 4, "data"), ("2.csv", 1, "data"), ("links.jsonl", 2, "endpoint")]
+    assert [r.rule for r in report.refusals].count("key_conflict") == 1
+    assert og.open(tmp_path / "g.omni").sql("SELECT k FROM P ORDER BY k").fetchall() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("mode = ", "mood = "), "a pipeline has no 'mood'"),
+        (('"append"', '"add"'), "there is no mode 'add'"),
+        (('type = "P"', 'type = "Q"'), "people: there is no type 'Q'"),
+        (('born = "born"', 'burn = "born"'), "P has no column 'burn'"),
+        (('k = "k"', ""), "column 'k' is missing"),
+        (("[[source]]", "[[sauce]]"), "a pipeline has no 'sauce'"),
+        (("graph =", "graph"), "p.toml:"),
+    ],
+)
+def test_a_pipeline_that_cannot_be_is_refused_before_spark_starts(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    path = prepared(tmp_path)
+    path.write_text(PIPELINE.replace(*change))
+    with pytest.raises(DataError) as caught:
+        check(read_pipeline(path))
+    assert words in caught.value.message
+
+
+def test_without_java_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert missing() == f"Spark needs Java 17 or newer, and there is none at {tmp_path}"
+    with pytest.raises(StorageError, match="Spark needs Java"):
+        refuse_missing()
+    path = prepared(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "omnigraph_sql", "pipeline", "run", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+    )
+    assert "Spark needs Java 17 or newer" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 0
+
+
+def test_the_command_line_loads_through_spark(tmp_path: Path) -> None:
+    if missing() is not None:
+        pytest.skip(str(missing()))
+    graph = og.init(tmp_path / "g.omni", schema="node P { k: I32 @key }")
+    (tmp_path / "p.csv").write_text("k\n1\n2\nx\n")
+    command = [sys.executable, "-m", "omnigraph_sql", "load", graph.uri, str(tmp_path / "p.csv")]
+    done = subprocess.run(
+        [
+            *command,
+            "--type",
+            "P",
+            "--mode",
+            "append",
+            "--engine",
+            "spark",
+            "--master",
+            "local[1]",
+            "--on-error",
+            "skip",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "node:P: 3 read, 1 refused, 2 written, 2 in all" in done.stderr
+    assert graph.sql("SELECT k FROM P ORDER BY k").fetchall() == [(1,), (2,)]
