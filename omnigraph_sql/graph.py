@@ -12,20 +12,20 @@ from typing import Any, Final
 
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import ConflictError, DataError, RecoveryRequired, StorageError
-from omnigraph_sql.base.names import BranchName
 from omnigraph_sql.base.process import enter_engine, refuse_forked
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.engine import opening
+from omnigraph_sql.engine.branch.create import create_branch
+from omnigraph_sql.engine.load.export import ExportReport
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
 from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
 from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.recovery.heal import Recovered, heal, pending_operations, recover
-from omnigraph_sql.engine.recovery.torn import clear_torn_branch
 from omnigraph_sql.engine.store.durable import Durability
-from omnigraph_sql.engine.store.root import MANIFEST, GraphRoot
+from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
 from omnigraph_sql.engine.world import Embed, Seams, World
@@ -34,6 +34,7 @@ from omnigraph_sql.plan.compile import Compiled, compile_any
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
+from omnigraph_sql.run.copy import export_to
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
 from omnigraph_sql.statements import steps_of
@@ -142,7 +143,7 @@ class Graph:
         pinned: Snapshot | None = None,
     ) -> None:
         self._world, self._keeper, self._plans = world, keeper, plans
-        self._branch, self._author, self._read_only = branch, author, read_only or pinned is not None
+        self._author, self._read_only = author, read_only or pinned is not None
         self._pinned = pinned
         self._runs = Runs()
         self._session = self._made_session(author)
@@ -157,6 +158,10 @@ class Graph:
     @property
     def branch(self) -> str:
         return self._branch
+
+    @property
+    def _branch(self) -> str:
+        return self._session.branch
 
     @property
     def read_only(self) -> bool:
@@ -226,6 +231,18 @@ class Graph:
         given: Sequence[Any] = source if isinstance(source, list | tuple) else [source]
         sources = [Source(Path(one) if isinstance(one, str | os.PathLike) else one, type) for one in given]
         return load(self._world, self._contract, self._branch, self._author, sources, LoadMode(mode), progress)
+
+    def export(self, path: Uri, *, type: str | Sequence[str] = (), progress: Watch | None = None) -> ExportReport:
+        """Write what this handle sees to a file of JSON lines, nodes first; loading it gives an equal graph.
+
+        `type` names one type, or several, to write only those. The file appears when it is complete, in the place of
+        one of the same name.
+        """
+        self._open()
+        types = (type,) if isinstance(type, str) else tuple(type)
+        snapshot = self._session.snapshot()
+        catalog = self._keeper.at(snapshot).catalog
+        return export_to(self._world, snapshot, catalog, Path(path), types, progress)
 
     def compile(self, text: str) -> Compiled:
         """The logical plans of a text."""
@@ -297,23 +314,7 @@ class Graph:
     def create_branch(self, name: str, *, from_: str = MAIN) -> Branch:
         """A new branch at the head of another one. Copies no rows."""
         self._open()._session.refuse_read_only()
-        try:
-            wanted = BranchName.parse(name).text
-        except ValueError as error:
-            raise ConflictError(str(error), code="branch_name") from error
-        with self._world.leases.hold(wanted):
-            self._refuse_taken(wanted)
-            clear_torn_branch(self._world.objects, MANIFEST, wanted)
-            source = self._world.manifest.current(from_)
-            self._world.manifest.table.create_branch(wanted, source.view)
-        return self._branch_facts(wanted)
-
-    def _refuse_taken(self, wanted: str) -> None:
-        taken = [MAIN, *self._world.manifest.table.branches()]
-        if any(wanted == one or wanted.startswith(f"{one}/") or one.startswith(f"{wanted}/") for one in taken):
-            raise ConflictError(
-                f"the name {wanted} collides with a branch there is", code="branch_exists", hint="choose another name"
-            )
+        return self._branch_facts(create_branch(self._world, name, self._world.manifest.current(from_).snapshot))
 
     def checkout(self, branch: str) -> Graph:
         """The same graph on another branch."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 
 from omnigraph_sql.base.commands import Begin, Command, Commit, Describe, Explain, Rollback, Show, Summarize
-from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, NotSupported
+from omnigraph_sql.base.errors import BoundaryViolation, ConflictError, InternalError, LanguageError, NotSupported
 from omnigraph_sql.base.process import refuse_forked
 from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
-from omnigraph_sql.engine.write.txn import Author, Contract, Receipt, WriteTxn, write
+from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, write
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
@@ -24,9 +25,12 @@ from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
 from omnigraph_sql.run.explain import analyzed
 from omnigraph_sql.run.interrupt import Runs
-from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.scene import Scene, Surroundings
 from omnigraph_sql.run.schema import change_schema, changes_schema
+from omnigraph_sql.run.targets import reads_session, target_branch
 from omnigraph_sql.run.write import apply
+from omnigraph_sql.session_commands import carried_out, stands_alone
+from omnigraph_sql.settings import Settings
 from omnigraph_sql.statements import (
     PlanCache,
     Request,
@@ -57,14 +61,34 @@ class Session:
         pinned: Snapshot | None = None,
         runs: Runs | None = None,
     ) -> None:
-        self.world, self.keeper, self.branch, self.author = world, keeper, branch, author
-        self.read_only = read_only or pinned is not None
+        self.world, self.keeper = world, keeper
+        self.settings = Settings(branch, author, read_only=read_only or pinned is not None)
+        self.first_settings = self.settings
         self._pinned = pinned
         self._plans = plans or PlanCache()
         self.runs = runs or Runs()
         self._transaction: Transaction | None = None
         self._ended_early = False
         """Whether a change of the schema committed what BEGIN had opened; the COMMIT that follows has nothing to do."""
+
+    @property
+    def branch(self) -> str:
+        return self.settings.branch
+
+    @property
+    def author(self) -> Author:
+        return self.settings.author
+
+    @property
+    def read_only(self) -> bool:
+        return self.settings.read_only
+
+    def moved_to(self, branch: str) -> None:
+        """Statements are about another branch from now on. Raises StorageError (not_found) when there is none."""
+        if self._pinned is not None:
+            raise ConflictError("a past state has no branches", code="read_only", hint="open the graph itself")
+        self.world.manifest.current(branch)
+        self.settings = replace(self.settings, branch=branch)
 
     @property
     def transaction(self) -> Transaction | None:
@@ -78,12 +102,16 @@ class Session:
 
     def schema(self) -> StoredSchema:
         """The schema of what a read sees now."""
-        return self.keeper.at(self.snapshot())
+        return self._schema_at(self.snapshot())
+
+    def _schema_at(self, base: Snapshot) -> StoredSchema:
+        found, hops = self.keeper.at(base), self.settings.hops_max
+        return found if found.hops_max == hops else replace(found, hops_max=hops)
 
     def steps(self, request: Request, base: Snapshot, skip: int = 0) -> list[Step]:
         """The statements of a text, but for the first `skip`, under the schema of a state."""
         refuse_forked()
-        return steps(request, self._plans, self.keeper.at(base), skip)
+        return steps(request, self._plans, self._schema_at(base), skip)
 
     def refuse_read_only(self) -> None:
         if self.read_only:
@@ -103,20 +131,49 @@ class Session:
         `opens`: a mutation begins a transaction that stays open, so that nothing is visible before it is committed.
         """
         refuse_forked()
-        base = self._base()
-        every = self.steps(request, base)
+        every, base = self._compiled(request)
         self._refuse_misplaced(every)
         result = empty_result()
         while every:
-            until = next((place for place, step in enumerate(every) if _changes_schema(step)), len(every))
+            until = next((place for place, step in enumerate(every) if _stands_alone(step)), len(every))
             part = every[:until]
             result = (self._opening(part, base) if opens else self._part(part, base)) if part else result
             if until == len(every):
                 break
-            result = self._change_schema(every[until])
+            step = every[until]
+            result = self._change_schema(step) if _changes_schema(step) else self.control(step)
             base = self._base()
             every = self.steps(request, base, every[until].index + 1) if every[until + 1 :] else []
         return result
+
+    def _compiled(self, request: Request) -> tuple[list[Step], Snapshot]:
+        """The statements of a text, and the state they were compiled for.
+
+        The schema as it is known is tried first: what no schema could make right (D₂) is refused without a look at
+        anything stored.
+        """
+        known = self._known()
+        every, refused = None, None
+        if known is not None:
+            try:
+                every = self.steps(request, known)
+            except BoundaryViolation:
+                raise
+            except LanguageError as error:
+                refused = error
+        base = self._base()
+        if known is None or self.keeper.at(base).key != self.keeper.at(known).key:
+            return self.steps(request, base), base
+        if every is None:
+            raise refused or InternalError("a text has statements or a fault")
+        return every, base
+
+    def _known(self) -> Snapshot | None:
+        """A state whose schema is known without looking."""
+        if self.transaction is not None or self._pinned is not None:
+            return self._base()
+        kept = self.world.manifest.kept(self.branch)
+        return kept.snapshot if kept is not None and self.keeper.knows(kept.snapshot) else None
 
     def _base(self) -> Snapshot:
         """The state that a text is compiled for: that of the open transaction, else the newest."""
@@ -181,6 +238,8 @@ class Session:
                     raise _misplaced(step, type(command).__name__.upper())
                 case Control(command=Commit() | Rollback()):
                     inside = ended = False
+                case Control(command=command) if inside and stands_alone(command):
+                    raise _misplaced(step, f"{_word(command)} inside a transaction", "COMMIT or ROLLBACK first")
                 case Control(command=command) if changes_schema(command):
                     inside, ended = False, ended or inside
                 case _:
@@ -205,7 +264,15 @@ class Session:
 
     def _scene(self, step: Step, base: Snapshot) -> Scene:
         now = self.world.seams.clock.now()
-        return Scene(self.world, base, self.keeper.at(base).catalog, now, None, step.values(), self.runs.begin())
+        catalog, around = self.keeper.at(base).catalog, self.around(base)
+        return Scene(self.world, base, catalog, now, None, step.values(), self.runs.begin(), around=around)
+
+    def around(self, base: Snapshot) -> Surroundings:
+        """What this session adds to a state of the graph."""
+        settings, first = self.settings, self.first_settings
+        return Surroundings(
+            self.keeper.at(base).views, lambda: settings.shown(first), keeps_edges=settings.edge_delete == "restrict"
+        )
 
     def _read(self, step: Step, base: Snapshot | None) -> Result:
         base = base or self.snapshot()
@@ -214,13 +281,20 @@ class Session:
 
     def _again(self, step: Step, base: Snapshot) -> Step:
         """The statement under the schema of a state, which may not be the one it was compiled for."""
-        if self.keeper.at(base).key == step.schema:
+        if self._schema_at(base).key == step.schema:
             return step
         return next(s for s in self.steps(step.request, base, step.skipped) if s.index == step.index)
 
     def _write(self, step: Step) -> Result:
         """One mutation in a commit of its own, prepared anew on a moved branch where that means the same."""
         self.refuse_read_only()
+        branch = target_branch(step.program.plan) or self.branch
+        if branch != self.branch and reads_session(step.program.plan):
+            raise NotSupported(
+                f"a change of branch {branch} reads tables of {self.branch}",
+                at=step.request.place(),
+                hint=f'name the branch of every table, as in "{branch}".Table, or copy the rows by way of a file',
+            )
         returned: list[pa.Table | None] = [None]
 
         def fill(txn: WriteTxn, staging: MutationStaging) -> None:
@@ -228,15 +302,14 @@ class Session:
             fresh = self._again(step, txn.base)
             statement = fresh.program.bound.statement
             UnitKinds("statement").admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
-            values, running = fresh.values(), self.runs.begin()
-            scene = Scene(self.world, txn.base, txn.contract.catalog, txn.now, staging, values, running)
+            catalog, around = txn.contract.catalog, self.around(txn.base)
+            scene = Scene(
+                self.world, txn.base, catalog, txn.now, staging, fresh.values(), self.runs.begin(), around=around
+            )
             returned[0] = apply(fresh.program.plan, scene)
 
-        receipt = write(self.world, self._contract, self.branch, self.author, fill)
+        receipt = write(self.world, lambda: self.keeper.contract(branch), branch, self.author, fill)
         return _receipt_result(labelled(returned[0], step.program.fields), receipt)
-
-    def _contract(self) -> Contract:
-        return self.keeper.contract(self.branch)
 
     # ---- control ----------------------------------------------------------------------------------------------
 
@@ -261,10 +334,17 @@ class Session:
             case Show() | Describe() | Summarize():
                 return self._answered(step, plan, inside)
             case _:
-                # CreateBranch is called "create branch": close enough to what was written, and one rule for all.
-                word = re.sub(r"(?<!^)(?=[A-Z])", " ", type(plan.command).__name__).lower()
-                message = f"{word} is understood and not carried out yet"
-                raise NotSupported(message, at=step.request.place(), hint="the README says what works")
+                return self._commanded(step, plan, inside)
+
+    def _commanded(self, step: Step, plan: Control, inside: Transaction | None) -> Result:
+        if inside is not None and stands_alone(plan.command):
+            raise _misplaced(step, f"{_word(plan.command)} inside a transaction", "commit or roll back first")
+        scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
+        found = carried_out(plan.command, plan.input, scene, self)
+        if found is None:
+            message = f"{_word(plan.command)} is understood and not carried out yet"
+            raise NotSupported(message, at=step.request.place(), hint="the README says what works")
+        return found
 
     def analyzed(self, request: Request) -> str:
         """What running a text came to, step by step. Raises NotSupported for one that changes something."""
@@ -327,8 +407,19 @@ def _receipt_result(rows: pa.RecordBatchReader, receipt: Receipt) -> Result:
     return Result(rows, counts=Counts(receipt.affected_nodes, receipt.affected_edges), receipt=receipt)
 
 
-def _misplaced(step: Step, what: str) -> BoundaryViolation:
-    return BoundaryViolation(f"{what} has no place here", at=step.request.place(), hint="write BEGIN … COMMIT")
+def _misplaced(step: Step, what: str, hint: str = "write BEGIN … COMMIT") -> BoundaryViolation:
+    return BoundaryViolation(f"{what} has no place here", at=step.request.place(), hint=hint)
+
+
+def _word(command: Command) -> str:
+    """CreateBranch is called "create branch": close enough to what was written, and one rule for all."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(command).__name__).lower()
+
+
+def _stands_alone(step: Step) -> bool:
+    """Whether a statement is carried out between two parts of a text, and what follows is compiled after it."""
+    plan = step.program.plan
+    return isinstance(plan, Control) and (changes_schema(plan.command) or stands_alone(plan.command))
 
 
 def _changes_schema(step: Step) -> bool:

@@ -69,8 +69,12 @@ class PlanCache:
         return made
 
 
+def _options(schema: StoredSchema) -> SqlOptions:
+    return SqlOptions(hops_max=schema.hops_max, views=schema.views, graphs=schema.graphs)
+
+
 def _compile(request: Request, schema: StoredSchema, skip: int) -> Compiled:
-    catalog, options = schema.catalog, SqlOptions(views=schema.views, graphs=schema.graphs)
+    catalog, options = schema.catalog, _options(schema)
     match request.language:
         case "gq":
             return compile_gq(request.text, catalog, name="<statement>")

@@ -21,9 +21,10 @@ from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
 from omnigraph_sql.run.interrupt import Runs
-from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.scene import Scene, Surroundings
 from omnigraph_sql.run.schema import changes_schema
 from omnigraph_sql.run.sets import takes_sets
+from omnigraph_sql.run.targets import target_branch
 from omnigraph_sql.run.write import apply
 from omnigraph_sql.statements import Request, Step, empty_result, labelled, rows_of
 
@@ -35,11 +36,14 @@ class Owner(Protocol):
 
     world: World
     keeper: ContractKeeper
-    branch: str
-    author: Author
     runs: Runs
 
+    @property
+    def branch(self) -> str: ...
+    @property
+    def author(self) -> Author: ...
     def steps(self, request: Request, base: Snapshot) -> list[Step]: ...
+    def around(self, base: Snapshot) -> Surroundings: ...
     def control(self, step: Step, inside: Transaction | None = None) -> Result: ...
 
 
@@ -126,6 +130,7 @@ class Transaction:
         if not mutates(statement):
             staging.depend()
             return rows_of(program, scene)
+        self._refuse_other_branch(step)
         kinds = self._kinds.admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
         nodes, edges = staging.affected_nodes, staging.affected_edges
         with staging.statement():
@@ -136,6 +141,15 @@ class Transaction:
         self._done.append(step)
         counts = Counts(staging.affected_nodes - nodes, staging.affected_edges - edges)
         return Result(labelled(returned, program.fields), counts=counts)
+
+    def _refuse_other_branch(self, step: Step) -> None:
+        branch = target_branch(step.program.plan)
+        if branch is not None and branch != self._owner.branch:
+            raise BoundaryViolation(
+                f"a {self._name} changes one branch, {self._owner.branch}, not {branch}",
+                at=step.request.place(),
+                hint=f"run the statement outside of it, or begin one on {branch}",
+            )
 
     def _control(self, step: Step, plan: Control) -> Result:
         if isinstance(plan.command, Begin | Commit | Rollback):
@@ -155,10 +169,17 @@ class Transaction:
     def _scene(self, step: Step) -> Scene:
         txn, owner = self._txn, self._owner
         sets = step.sets()
-        values = step.values() if sets is None else {}
-        running = owner.runs.begin()
         return Scene(
-            owner.world, txn.base, txn.contract.catalog, txn.now, self._staging, values, running=running, sets=sets
+            owner.world,
+            txn.base,
+            txn.contract.catalog,
+            txn.now,
+            self._staging,
+            step.values() if sets is None else {},
+            running=owner.runs.begin(),
+            sets=sets,
+            commits_later=True,
+            around=owner.around(txn.base),
         )
 
     def commit(self) -> Receipt:

@@ -40,6 +40,22 @@ def read_line(text: str, place: str, catalog: Catalog) -> Line:
         raise placed(error, place) from None
 
 
+def read_columns(text: str, place: str, of: TableType, catalog: Catalog) -> Line:
+    """A line that is an object of the columns of one table. Raises DataError with the place in front."""
+    try:
+        found = _object(text, place)
+        ends = {"from": SRC, "to": DST} if isinstance(of, EdgeType) else {}
+        for name, column in ends.items():
+            if column in found and name in found:
+                raise DataError(f"the line has both {name!r} and {column!r}")
+        outside = {name: found[c] for name, column in ends.items() for c in (name, column) if c in found}
+        inside = {name: value for name, value in found.items() if name not in {*ends, *ends.values()}}
+        kind = "edge" if isinstance(of, EdgeType) else "type"
+        return _row({kind: of.name, **outside, "data": inside}, place, catalog)
+    except DataError as error:
+        raise placed(error, place) from None
+
+
 class _Twice(DataError):
     """A member that an object has twice."""
 

@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, TableType
+from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.engine.load.columns_given import column_names
+from omnigraph_sql.engine.load.forms import Form, form_of
 from omnigraph_sql.engine.load.jsonl import read_jsonl
+from omnigraph_sql.engine.load.plain_files import read_formed_csv, read_objects
 from omnigraph_sql.engine.load.values import Chunk, Source, Spelling
 
 CHUNK_ROWS: Final = 65_536
@@ -31,16 +34,27 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
         return
     path = Path(source.data)
     if not path.is_file():
-        raise DataError(f"there is no file {path}")
-    match path.suffix.casefold():
-        case ".jsonl" | ".ndjson":
-            yield from read_jsonl(path, catalog)
-        case ".csv":
-            yield from _read_csv(path, source_type(source, catalog, str(path)))
-        case ".parquet":
-            yield from _read_parquet(path, source_type(source, catalog, str(path)))
+        raise DataError(
+            f"there is no file {path}", hint="paths are those of this machine, seen from the working folder"
+        )
+    form = source.form or form_of(path)
+    if form is None:
+        raise DataError(f"{path} is none of {_FORMATS}")
+    if form.kind == "graph":
+        yield from read_jsonl(path, catalog)
+        return
+    of = source_type(source, catalog, str(path))
+    match form.kind:
+        case "csv" if form.is_usual_csv:
+            yield from _read_csv(path, of)
+        case "csv":
+            yield from read_formed_csv(path, of, form, catalog)
+        case "jsonl":
+            yield from read_objects(path, of, form, catalog)
+        case "arrow":
+            yield from _read_arrow(path, of, form)
         case _:
-            raise DataError(f"{path} is none of {_FORMATS}")
+            yield from _read_parquet(path, of, form)
 
 
 def source_type(source: Source, catalog: Catalog, name: str) -> TableType:
@@ -58,22 +72,6 @@ def source_type(source: Source, catalog: Catalog, name: str) -> TableType:
         known = ", ".join(t.name for t in catalog.tables())
         raise DataError(f"{name}: there is no type {source.type!r}", hint=f"the schema has {known or 'none'}")
     return found
-
-
-def column_names(of: TableType, given: Sequence[str], name: str) -> list[str]:
-    """The table's names of columns called `given`. Raises DataError for unknown, repeated and missing ones."""
-    aliases = {"from": SRC, "to": DST} if isinstance(of, EdgeType) else {}
-    names = [column if of.column(column) else aliases.get(column, column) for column in given]
-    for column, meant in zip(given, names, strict=True):
-        if of.column(meant) is None:
-            known = ", ".join(f.name for f in of.schema.fields)
-            raise DataError(f"{name}: {of.name} has no column {column!r}", hint=f"it has {known}")
-        if names.count(meant) > 1:
-            raise DataError(f"{name}: column {meant!r} occurs twice")
-    for field in of.schema.fields:
-        if field.name not in names and not field.nullable and field.name != ID:
-            raise DataError(f"{name}: column {field.name!r} is missing, and {of.name}.{field.name} cannot be null")
-    return names
 
 
 def _empty(of: TableType, spelling: Spelling) -> Chunk:
@@ -125,10 +123,27 @@ class _Rows:
         return f"{self._name}, row {self._start + row + 1}"
 
 
-def _read_parquet(path: Path, of: TableType) -> Iterator[Chunk]:
+def _named(form: Form, found: list[str], path: Path) -> list[str]:
+    """What the columns of a file are called: as it says, or as the form does."""
+    if form.columns and len(form.columns) != len(found):
+        raise DataError(f"{path} has {len(found)} columns, {len(form.columns)} are named")
+    return list(form.columns) or found
+
+
+def _read_arrow(path: Path, of: TableType, form: Form) -> Iterator[Chunk]:
+    try:
+        with pa.OSFile(str(path)) as raw, pa.ipc.open_file(raw) as file:
+            names = column_names(of, _named(form, file.schema.names, path), str(path))
+            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            yield from _typed(of, names, batches, str(path), 0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} cannot be read as an Arrow file: {_first_line(error)}") from error
+
+
+def _read_parquet(path: Path, of: TableType, form: Form) -> Iterator[Chunk]:
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
-            names = column_names(of, file.schema_arrow.names, str(path))
+            names = column_names(of, _named(form, file.schema_arrow.names, path), str(path))
             size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
             batches = file.iter_batches(batch_size=_fitting(file.metadata.num_rows, size))
             yield from _typed(of, names, batches, str(path), 0)

@@ -21,6 +21,7 @@ class Phase(StrEnum):
     READING = "reading"
     CHECKING = "checking"
     PUBLISHING = "publishing"
+    WRITING = "writing"
     DONE = "done"
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from omnigraph_sql.base.catalog import TableType
+from omnigraph_sql.engine.load.forms import Form
 from omnigraph_sql.engine.load.report import LoadMode as LoadMode
 from omnigraph_sql.engine.load.report import LoadReport as LoadReport
 from omnigraph_sql.engine.load.report import Phase as Phase
@@ -31,12 +32,14 @@ class Source:
     """A file (`.jsonl`, `.csv`, `.parquet`) or an Arrow stream.
 
     `type` names the node or edge type of the rows (`node:X` or `edge:X` where a name is both); a `.jsonl` file says it
-    in every line, and nobody looks here. `name` is what refusals call a stream.
+    in every line, and nobody looks here. `name` is what refusals call a stream. `form` says how a file is to be read,
+    None that its name does.
     """
 
     data: str | Path | ArrowStream
     type: str | None = None
     name: str | None = None
+    form: Form | None = None
 
 
 class Spelling(StrEnum):

@@ -245,6 +245,13 @@ class Tables:
             return table.schema.empty_table()
         return self._matching(table, None, ID, ids)
 
+    def batches(self, table: OpenTable) -> Iterator[pa.RecordBatch]:
+        """All rows, blobs as bytes, a bounded part at a time."""
+        blobs = {"blob_handling": "all_binary"} if any(is_blob(field) for field in table.schema) else {}
+        with self.telling(f"reading {table.pin.key}"):
+            self.failpoints.hit("store.lookup")
+            yield from table.dataset.scanner(**blobs).to_batches()
+
     def touching(self, table: OpenTable, column: str, values: pa.Array) -> pa.Array:
         """Ids of the rows that hold one of the values in a text column."""
         if not len(values) or table.pin.row_count == 0:

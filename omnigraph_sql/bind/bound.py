@@ -163,10 +163,13 @@ BoundSource: TypeAlias = BoundTable | BoundPattern | BoundDerived | BoundCteScan
 
 @dataclass(frozen=True, slots=True)
 class BoundItem:
-    """An output column. `name` is unique among the items; what the client sees is the query's label."""
+    """An output column. `name` is unique among the items; what the client sees is the query's label, or, of RETURNING,
+    the item's own.
+    """
 
     name: str
     expr: Expr
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from omnigraph_sql.base.names import PointKind
 from omnigraph_sql.base.travel import HEAD, ReadPoint
 from omnigraph_sql.bind.bound import BoundItem
 from omnigraph_sql.bind.sql_binder import SqlBinder, name_of
+from omnigraph_sql.bind.sql_naming import distinct_names, label_of
 from omnigraph_sql.bind.sql_scope import RangeTable, Scope, ScopeColumn
 
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
@@ -62,15 +63,9 @@ def bind_returning(binder: SqlBinder, clause: exp.Expr | None, target: Target, s
         return ()
     if clause.args.get("into"):
         raise binder.unsupported("RETURNING … INTO is not supported", clause, "read the rows of the statement instead")
-    items: dict[str, BoundItem] = {}
-    for tree in clause.expressions:
-        for name, item in _returned(binder, tree, target, scope):
-            free, number = name, 1
-            while free in items:
-                number += 1
-                free = f"{name}_{number}"
-            items[free] = BoundItem(free, item.expr)
-    return tuple(items.values())
+    found = [one for tree in clause.expressions for one in _returned(binder, tree, target, scope)]
+    labels = [label for label, _ in found]
+    return tuple(map(BoundItem, distinct_names(labels), (item.expr for _, item in found), labels))
 
 
 def _returned(binder: SqlBinder, tree: exp.Expr, target: Target, scope: Scope) -> list[tuple[str, ScopeColumn]]:
@@ -83,7 +78,7 @@ def _returned(binder: SqlBinder, tree: exp.Expr, target: Target, scope: Scope) -
         return [(column.name, column) for column in table.columns if column.starred]
     inner = tree.this if isinstance(tree, exp.Alias) else tree
     expr = binder.bind_expr(inner, scope, "RETURNING")
-    name = tree.alias_or_name or "value"
+    name = tree.alias if isinstance(tree, exp.Alias) else label_of(inner, expr, scope)
     return [(name, ScopeColumn(name, expr))]
 
 

@@ -36,6 +36,8 @@ schemata: catalog_name text, schema_name text, schema_owner text?, default_chara
     default_character_set_schema text?, default_character_set_name text?, sql_path text?
 tables: table_catalog text, table_schema text, table_name text, table_type text, is_insertable_into text,
     is_typed text, commit_action text?
+views: table_catalog text, table_schema text, table_name text, view_definition text, check_option text,
+    is_updatable text, is_insertable_into text
 columns: table_catalog text, table_schema text, table_name text, column_name text, ordinal_position number,
     column_default text?, is_nullable text, data_type text, character_maximum_length number?,
     numeric_precision number?, numeric_precision_radix number?, numeric_scale number?, datetime_precision number?,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
@@ -11,7 +11,7 @@ from omnigraph_sql.base.deep import with_room
 from omnigraph_sql.base.errors import TextLimitExceeded
 from omnigraph_sql.base.expr import Param
 from omnigraph_sql.base.schema import Field
-from omnigraph_sql.bind.bound import BoundProgram
+from omnigraph_sql.bind.bound import BoundDelete, BoundInsert, BoundMerge, BoundProgram, BoundUpdate
 from omnigraph_sql.bind.gq import GqOptions, bind_query
 from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.grammar.gq import parse_any
@@ -42,7 +42,11 @@ class Program:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Output columns under the names a client sees."""
-        return output_fields(self.plan)
+        made, statement = output_fields(self.plan), self.bound.statement
+        if not isinstance(statement, BoundInsert | BoundUpdate | BoundDelete | BoundMerge):
+            return made
+        labels = (item.label or item.name for item in statement.returning)
+        return tuple(replace(field, name=label) for field, label in zip(made, labels, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Any, Final
 
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.commands import CreatePropertyGraph
 from omnigraph_sql.base.errors import FormatError, LanguageError, ReadSetChanged
@@ -95,13 +96,14 @@ def _check_source(source: str, ir: SchemaIR) -> None:
 class StoredSchema:
     """A schema in force: the compiled contract, and what was created over it. `name` is None for the first one.
 
-    A view is its name and the text that created it.
+    A view is its name and the text that created it. `hops_max` is not stored: a session may bind texts with another.
     """
 
     ir: SchemaIR
     views: tuple[tuple[str, str], ...] = ()
     graphs: tuple[CreatePropertyGraph, ...] = ()
     name: str | None = None
+    hops_max: int = limits.HOPS_MAX
 
     @property
     def catalog(self) -> Catalog:
@@ -109,8 +111,8 @@ class StoredSchema:
 
     @property
     def key(self) -> str:
-        """Differs between any two stored schemas of a graph."""
-        return f"{self.name or ''}:{self.ir.ir_hash}"
+        """Differs between any two schemas that bind a text differently."""
+        return f"{self.name or ''}:{self.ir.ir_hash}:{self.hops_max}"
 
 
 def encode_schema(of: StoredSchema) -> bytes:
@@ -184,6 +186,11 @@ class ContractKeeper:
             while len(self._kept) > _SCHEMAS_KEPT:
                 self._kept.popitem(last=False)
         return made
+
+    def knows(self, snapshot: Snapshot) -> bool:
+        """Whether the schema of a state needs no reading."""
+        with self._lock:
+            return snapshot.contract in self._kept
 
     def _read(self, name: str | None) -> StoredSchema:
         if name is None:

@@ -28,6 +28,8 @@ _SHOWN: Final = {
     "branches": "omni.branches",
     "commits": "omni.commits",
     "indexes": "omni.indexes",
+    "settings": "omni.settings",
+    "views": "information_schema.views",
 }
 _SUMMARY: Final = pa.schema(
     [

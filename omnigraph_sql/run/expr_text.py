@@ -365,7 +365,9 @@ def window_text(call: ex.WindowCall, carried: tuple[str, ...], build: Build) -> 
     """The call over its window; rows of different askers are in different partitions."""
     if call.function in _TRUTHS and call.frame is not None:
         # The engine has no moving version of these; of numbers it has.
-        number = replace(call, function=_TRUTHS[call.function], arguments=(ex.Cast(call.arguments[0], I32, safe=False),))
+        number = replace(
+            call, function=_TRUTHS[call.function], arguments=(ex.Cast(call.arguments[0], I32, safe=False),)
+        )
         return f"({window_text(number, carried, build)} = 1)"
     made = _called(call, build)
     if call.filter is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.expr import NOW_PARAMETER, Value
@@ -27,10 +28,26 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a session adds to a graph: the views of its schema, its settings as rows, and how it deletes.
+
+    `keeps_edges`: a node that has edges is not deleted, instead of taking them along.
+    """
+
+    views: tuple[tuple[str, str], ...] = ()
+    settings: Callable[[], list[dict[str, str | None]]] = list
+    keeps_edges: bool = False
+
+
+NOTHING_AROUND: Final = Surroundings()
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """One snapshot, what is pending on top of it, and the values of the parameters, or several sets of them.
 
-    `now` is the instant of the statement; every use of `now()` sees it.
+    `now` is the instant of the statement; every use of `now()` sees it. `commits_later`: other statements may come
+    before the commit, so what the commit would refuse is looked for now where that is cheap.
     """
 
     world: World
@@ -44,6 +61,8 @@ class Scene:
     embedded: dict[str, Sequence[float]] = field(default_factory=dict, compare=False)
     """Texts of this statement that were embedded already."""
     sets: Sets | None = None
+    commits_later: bool = False
+    around: Surroundings = NOTHING_AROUND
 
     def value(self, name: str) -> Value:
         """The value of a parameter, the reserved one included."""

@@ -53,7 +53,9 @@ def aggregate(plan: pn.Aggregate, build: Build, domain: Domain | None) -> Rel:
     held = [build.fresh() for _ in keys]
     if keys:
         lead, tail = ("", "") if plan.sets is None else _VARYING
-        rel = build.with_columns(rel, {h: f"{lead}{expr_text(e, build)}{tail}" for h, e in zip(held, keys, strict=True)})
+        rel = build.with_columns(
+            rel, {h: f"{lead}{expr_text(e, build)}{tail}" for h, e in zip(held, keys, strict=True)}
+        )
     present = None
     whole = not plan.groups if plan.sets is None else () in plan.sets
     if whole and rel.carried and domain is not None:

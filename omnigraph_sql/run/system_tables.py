@@ -115,6 +115,20 @@ def _tables(scene: Scene) -> Iterator[Row]:
     for of in scene.catalog.tables():
         facts = {"table_name": of.name, "table_type": "BASE TABLE", "is_insertable_into": "YES", "is_typed": "NO"}
         yield _where(scene, "table") | facts
+    for name, _ in scene.around.views:
+        facts = {"table_name": name, "table_type": "VIEW", "is_insertable_into": "NO", "is_typed": "NO"}
+        yield {"table_catalog": GRAPH, "table_schema": scene.snapshot.branch, **facts}
+
+
+def _views(scene: Scene) -> Iterator[Row]:
+    for name, text in scene.around.views:
+        fixed = {"check_option": "NONE", "is_updatable": "NO", "is_insertable_into": "NO"}
+        place = {"table_catalog": GRAPH, "table_schema": scene.snapshot.branch}
+        yield {**place, "table_name": name, "view_definition": text, **fixed}
+
+
+def _settings(scene: Scene) -> Iterator[Row]:
+    yield from scene.around.settings()
 
 
 def _columns(scene: Scene) -> Iterator[Row]:
@@ -279,8 +293,10 @@ _MAKERS: Final[dict[str, Callable[[Scene], Iterator[Row]]]] = {
     "omni.commits": _commits,
     "omni.tables": _omni_tables,
     "omni.indexes": _indexes,
+    "omni.settings": _settings,
     "information_schema.schemata": _schemata,
     "information_schema.tables": _tables,
+    "information_schema.views": _views,
     "information_schema.columns": _columns,
     "information_schema.table_constraints": _table_constraints,
     "information_schema.key_column_usage": _key_column_usage,

@@ -14,7 +14,7 @@ from omnigraph_sql.bind.bound import OnConflict
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import TableIdentity, TablePin
 from omnigraph_sql.engine.write.images import fitted, images
-from omnigraph_sql.engine.write.staging import MutationStaging, last_by_id
+from omnigraph_sql.engine.write.staging import MutationStaging, key_conflict, last_by_id
 from omnigraph_sql.plan.mutations import Delete, Insert, Merge, Unit, Update, Upsert
 from omnigraph_sql.plan.node import Plan, walk_plan
 from omnigraph_sql.plan.nodes import Values
@@ -84,6 +84,8 @@ def _insert(plan: Insert, scene: Scene) -> pa.Table | None:
     match plan.on_conflict:
         case OnConflict.ERROR:
             staging.insert(plan.type, rows, generated=fresh)
+            if scene.commits_later and not fresh:
+                _refuse_held(plan.type, rows[ID].combine_chunks(), scene)
         case OnConflict.NOTHING:
             rows = _unheld(plan.type, rows, scene)
             staging.depend()
@@ -93,6 +95,13 @@ def _insert(plan: Insert, scene: Scene) -> pa.Table | None:
         case OnConflict.REPLACE:
             staging.upsert(plan.type, rows)
     return returned(plan.returning, plan.variable, rows, scene)
+
+
+def _refuse_held(of: TableType, ids: pa.Array, scene: Scene) -> None:
+    """No committed row has one of the ids. The commit looks again, so this ties the transaction to nothing."""
+    held = scene.world.tables.addresses(scene.world.tables.open(_pin(of, scene)), ids)
+    if held.num_rows:
+        raise key_conflict(of, held[ID][0].as_py(), "it exists already")
 
 
 def _unheld(of: TableType, rows: pa.Table, scene: Scene) -> pa.Table:
@@ -175,8 +184,25 @@ def delete_edges(node: TableType, cascade: tuple[EdgeType, ...], ids: pa.Array, 
     for edge in cascade:
         table = scene.world.tables.open(_pin(edge, scene))
         ends = [end for end, name in ((SRC, edge.source), (DST, edge.target)) if name == node.name]
-        touching = pa.concat_arrays([scene.world.tables.touching(table, end, ids) for end in ends])
-        staging_of(scene).delete(edge, pc.unique(touching))
+        touching = pc.unique(pa.concat_arrays([scene.world.tables.touching(table, end, ids) for end in ends]))
+        if scene.around.keeps_edges:
+            _refuse_edges(node, edge, touching, scene)
+        staging_of(scene).delete(edge, touching)
+
+
+def _refuse_edges(node: TableType, edge: EdgeType, touching: pa.Array, scene: Scene) -> None:
+    """Edges that this transaction has not deleted itself keep their nodes."""
+    changes = staging_of(scene).of(edge)
+    gone = changes.deleted if changes is not None else frozenset()
+    left = [one for one in touching.to_pylist() if one not in gone]
+    if left:
+        raise ConstraintViolation(
+            f"{len(left)} {edge.name} edges end on the {node.name} to be deleted",
+            rule="edge_delete",
+            type=edge.name,
+            ids=tuple(left[:5]),
+            hint="delete the edges first, or SET edge_delete = 'cascade'",
+        )
 
 
 def refuse_repeats(of: TableType, ids: pa.ChunkedArray, word: str) -> None:
