@@ -15,7 +15,6 @@ from omnigraph_sql.base.errors import ConflictError, DataError, RecoveryRequired
 from omnigraph_sql.base.process import enter_engine, refuse_forked
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
-from omnigraph_sql.bind.sql_binder import SqlOptions
 from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.branch.create import create_branch
 from omnigraph_sql.engine.load.export import ExportReport
@@ -30,14 +29,14 @@ from omnigraph_sql.engine.upkeep.indices import IndexReport, ensure_indices
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot
 from omnigraph_sql.engine.world import Embed, Seams, World
 from omnigraph_sql.engine.write.txn import Author, Contract
-from omnigraph_sql.plan.compile import Compiled, compile_any
+from omnigraph_sql.plan.compile import Compiled
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
 from omnigraph_sql.run.copy import export_to
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
-from omnigraph_sql.statements import steps_of
+from omnigraph_sql.statements import compiled_under, steps_of
 
 Uri = str | os.PathLike[str]
 _SCHEMA_SUFFIX: Final = ".pg"
@@ -247,8 +246,7 @@ class Graph:
     def compile(self, text: str) -> Compiled:
         """The logical plans of a text."""
         self._open()
-        schema = self._session.schema()
-        return compile_any(text, schema.catalog, sql=SqlOptions(views=schema.views, graphs=schema.graphs))
+        return self._session.under_schema(lambda schema: compiled_under(schema, Request(text)))[0]
 
     def explain(self, text: str, params: Given = None, *, analyze: bool = False) -> str:
         """The logical plan of a text, one line per step; `analyze` runs it and adds what the engine did."""

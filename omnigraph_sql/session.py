@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -26,9 +26,10 @@ from omnigraph_sql.run.control import answer
 from omnigraph_sql.run.explain import analyzed
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.run.scene import Scene, Surroundings
-from omnigraph_sql.run.schema import change_schema, changes_schema
+from omnigraph_sql.run.schema import change_schema
 from omnigraph_sql.run.targets import reads_session, target_branch
 from omnigraph_sql.run.write import apply
+from omnigraph_sql.script import changes_schema_by, command_word, delimits, misplaced, refuse_misplaced, until_alone
 from omnigraph_sql.session_commands import carried_out, stands_alone
 from omnigraph_sql.settings import Settings
 from omnigraph_sql.statements import (
@@ -42,6 +43,8 @@ from omnigraph_sql.statements import (
     steps,
 )
 from omnigraph_sql.transaction import Transaction
+
+Made = TypeVar("Made")
 
 __all__ = ["PlanCache", "Request", "Session", "Transaction"]
 
@@ -131,42 +134,43 @@ class Session:
         `opens`: a mutation begins a transaction that stays open, so that nothing is visible before it is committed.
         """
         refuse_forked()
-        every, base = self._compiled(request)
-        self._refuse_misplaced(every)
+        every, base = self.under_schema(lambda schema: steps(request, self._plans, schema))
+        refuse_misplaced(every, inside=self.transaction is not None, ended=self._ended_early)
         result = empty_result()
         while every:
-            until = next((place for place, step in enumerate(every) if _stands_alone(step)), len(every))
+            until = until_alone(every)
             part = every[:until]
             result = (self._opening(part, base) if opens else self._part(part, base)) if part else result
             if until == len(every):
                 break
             step = every[until]
-            result = self._change_schema(step) if _changes_schema(step) else self.control(step)
+            result = self._change_schema(step) if changes_schema_by(step) else self.control(step)
             base = self._base()
             every = self.steps(request, base, every[until].index + 1) if every[until + 1 :] else []
         return result
 
-    def _compiled(self, request: Request) -> tuple[list[Step], Snapshot]:
-        """The statements of a text, and the state they were compiled for.
+    def under_schema(self, work: Callable[[StoredSchema], Made]) -> tuple[Made, Snapshot]:
+        """What `work` makes of the schema in force, and the state that schema is of.
 
         The schema as it is known is tried first: what no schema could make right (D₂) is refused without a look at
         anything stored.
         """
         known = self._known()
-        every, refused = None, None
+        made: list[Made] = []
+        refused: LanguageError | None = None
         if known is not None:
             try:
-                every = self.steps(request, known)
+                made.append(work(self._schema_at(known)))
             except BoundaryViolation:
                 raise
             except LanguageError as error:
                 refused = error
         base = self._base()
         if known is None or self.keeper.at(base).key != self.keeper.at(known).key:
-            return self.steps(request, base), base
-        if every is None:
-            raise refused or InternalError("a text has statements or a fault")
-        return every, base
+            return work(self._schema_at(base)), base
+        if refused is not None:
+            raise refused
+        return made[0], base
 
     def _known(self) -> Snapshot | None:
         """A state whose schema is known without looking."""
@@ -182,7 +186,7 @@ class Session:
     def _part(self, every: list[Step], base: Snapshot) -> Result:
         """Statements without a change of the schema between them; the first one sees the state it was compiled for."""
         changes = any(mutates(step.program.bound.statement) for step in every)
-        if self.transaction is None and changes and len(every) > 1 and not any(_delimits(step) for step in every):
+        if self.transaction is None and changes and len(every) > 1 and not any(delimits(step) for step in every):
             return self._unit(every)
         result = empty_result()
         for place, step in enumerate(every):
@@ -223,27 +227,6 @@ class Session:
         with self.begin() as alone:
             counts = alone.many(request, sets)
             return Result(empty_reader(), counts=counts, receipt=alone.commit())
-
-    def _refuse_misplaced(self, every: list[Step]) -> None:
-        """Before anything runs: a text whose BEGIN and COMMIT do not fit must not be half carried out."""
-        inside = self.transaction is not None
-        ended = self._ended_early
-        for step in every:
-            match step.program.plan:
-                case Control(command=Begin()) if inside:
-                    raise _misplaced(step, "BEGIN inside a transaction")
-                case Control(command=Begin()):
-                    inside, ended = True, False
-                case Control(command=Commit() | Rollback() as command) if not inside and not ended:
-                    raise _misplaced(step, type(command).__name__.upper())
-                case Control(command=Commit() | Rollback()):
-                    inside = ended = False
-                case Control(command=command) if inside and stands_alone(command):
-                    raise _misplaced(step, f"{_word(command)} inside a transaction", "COMMIT or ROLLBACK first")
-                case Control(command=command) if changes_schema(command):
-                    inside, ended = False, ended or inside
-                case _:
-                    pass
 
     def _one(self, step: Step, base: Snapshot | None) -> Result:
         if isinstance(step.program.plan, Control):
@@ -338,11 +321,11 @@ class Session:
 
     def _commanded(self, step: Step, plan: Control, inside: Transaction | None) -> Result:
         if inside is not None and stands_alone(plan.command):
-            raise _misplaced(step, f"{_word(plan.command)} inside a transaction", "commit or roll back first")
+            raise misplaced(step, f"{command_word(plan.command)} inside a transaction", "commit or roll back first")
         scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
         found = carried_out(plan.command, plan.input, scene, self)
         if found is None:
-            message = f"{_word(plan.command)} is understood and not carried out yet"
+            message = f"{command_word(plan.command)} is understood and not carried out yet"
             raise NotSupported(message, at=step.request.place(), hint="the README says what works")
         return found
 
@@ -396,7 +379,7 @@ class Session:
             self._ended_early = False
             return empty_result()
         if transaction is None:
-            raise _misplaced(step, "COMMIT" if commits else "ROLLBACK")
+            raise misplaced(step, "COMMIT" if commits else "ROLLBACK")
         if commits:
             return _receipt_result(empty_reader(), transaction.commit())
         transaction.rollback()
@@ -405,29 +388,3 @@ class Session:
 
 def _receipt_result(rows: pa.RecordBatchReader, receipt: Receipt) -> Result:
     return Result(rows, counts=Counts(receipt.affected_nodes, receipt.affected_edges), receipt=receipt)
-
-
-def _misplaced(step: Step, what: str, hint: str = "write BEGIN … COMMIT") -> BoundaryViolation:
-    return BoundaryViolation(f"{what} has no place here", at=step.request.place(), hint=hint)
-
-
-def _word(command: Command) -> str:
-    """CreateBranch is called "create branch": close enough to what was written, and one rule for all."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(command).__name__).lower()
-
-
-def _stands_alone(step: Step) -> bool:
-    """Whether a statement is carried out between two parts of a text, and what follows is compiled after it."""
-    plan = step.program.plan
-    return isinstance(plan, Control) and (changes_schema(plan.command) or stands_alone(plan.command))
-
-
-def _changes_schema(step: Step) -> bool:
-    plan = step.program.plan
-    return isinstance(plan, Control) and changes_schema(plan.command)
-
-
-def _delimits(step: Step) -> bool:
-    """BEGIN, COMMIT and ROLLBACK say themselves what commits together."""
-    plan = step.program.plan
-    return isinstance(plan, Control) and isinstance(plan.command, Begin | Commit | Rollback)

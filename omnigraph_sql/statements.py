@@ -69,6 +69,11 @@ class PlanCache:
         return made
 
 
+def compiled_under(schema: StoredSchema, request: Request) -> Compiled:
+    """A text under a schema, not kept."""
+    return _compile(request, schema, 0)
+
+
 def _options(schema: StoredSchema) -> SqlOptions:
     return SqlOptions(hops_max=schema.hops_max, views=schema.views, graphs=schema.graphs)
 

@@ -39,7 +39,7 @@ def export_lines(
             yield from (_line(of, row) for row in batch.to_pylist())
             count += batch.num_rows
             if watch is not None:
-                watch(Progress(Phase.WRITING, sum(n for _, n in done) + count, 0, (*done, (key, count))))
+                watch(Progress(Phase.READING, sum(n for _, n in done) + count, 0, (*done, (key, count))))
         done.append((key, count))
 
 

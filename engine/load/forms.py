@@ -42,10 +42,9 @@ class Form:
         if self.kind not in ("graph", "jsonl", "csv", "parquet", "arrow"):
             raise ValueError(f"{self.kind!r} is no form of a file")
 
-    @property
-    def is_usual_csv(self) -> bool:
-        """Whether the file is what `.csv` alone stands for."""
-        return self == Form("csv")
+
+USUAL_CSV: Final = Form("csv")
+"""What `.csv` alone stands for."""
 
 
 def form_of(path: Path) -> Form | None:

@@ -69,6 +69,10 @@ def read_formed_csv(path: Path, of: TableType, form: Form, catalog: Catalog) -> 
         given = _given(path, of, form, rows)
         names = column_names(of, given, str(path))
         while batch := list(islice(rows, _ROWS)):
+            if len(names) > 1:  # an empty line of one column is a row, of several it is nothing
+                batch = [row for row in batch if row[1] != [None]]
+            if not batch:
+                continue
             places = [f"{path}, line {line}" for line, _ in batch]
             _refuse_ragged(batch, len(names), path)
             columns = [pa.array(values, pa.utf8()) for values in zip(*(values for _, values in batch), strict=True)]
@@ -112,8 +116,8 @@ def _fields(path: Path, raw: pa.NativeFile, form: Form) -> Iterator[tuple[int, l
             if len(held) > limits.LOAD_LINE_BYTES_MAX:
                 raise DataError(f"{path}, line {began}: a quoted value never ends")
             continue
-        held = ""
-        if values != [None] and values != [""]:
+        blank, held = not held.strip("\r\n"), ""
+        if not blank or values == [None]:
             yield began, values
     if held:
         raise DataError(f"{path}, line {began}: a quoted value never ends")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.engine.load.columns_given import column_names
-from omnigraph_sql.engine.load.forms import Form, form_of
+from omnigraph_sql.engine.load.forms import USUAL_CSV, Form, form_of, packing_of
 from omnigraph_sql.engine.load.jsonl import read_jsonl
 from omnigraph_sql.engine.load.plain_files import read_formed_csv, read_objects
 from omnigraph_sql.engine.load.values import Chunk, Source, Spelling
@@ -45,7 +45,7 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
         return
     of = source_type(source, catalog, str(path))
     match form.kind:
-        case "csv" if form.is_usual_csv:
+        case "csv" if form == USUAL_CSV and packing_of(path) is None:
             yield from _read_csv(path, of)
         case "csv":
             yield from read_formed_csv(path, of, form, catalog)
@@ -201,7 +201,9 @@ def csv_options(given: Sequence[str], wrong: list[pcsv.InvalidRow]) -> tuple[pcs
         wrong.append(row)
         return "error"
 
-    return pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep), pcsv.ConvertOptions(
+    # A line of one column that is empty is a row whose value is null.
+    parse = pcsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep, ignore_empty_lines=len(given) > 1)
+    return parse, pcsv.ConvertOptions(
         column_types=dict.fromkeys(given, pa.utf8()),
         null_values=[""],
         strings_can_be_null=True,

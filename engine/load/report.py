@@ -21,7 +21,6 @@ class Phase(StrEnum):
     READING = "reading"
     CHECKING = "checking"
     PUBLISHING = "publishing"
-    WRITING = "writing"
     DONE = "done"
 
 

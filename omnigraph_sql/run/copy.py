@@ -32,6 +32,7 @@ def copy_to(command: CopyTo, plan: Plan | None, scene: Scene) -> int:
     path, options = path_of(command.path, scene), _values(command.options, scene)
     kind = str(options.pop("format"))
     _refuse_lance(kind)
+    options = _with_tabs(kind, options, path)
     rows = read(plan, scene)
     schema = pa.schema([f.with_name(o.name) for f, o in zip(rows.schema, output_fields(plan), strict=True)])
     batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in rows)
@@ -43,9 +44,7 @@ def copy_source(command: CopyFrom, scene: Scene) -> tuple[Source, LoadMode]:
     path, options = path_of(command.path, scene), _values(command.options, scene)
     kind = str(options.pop("format"))
     _refuse_lance(kind)
-    if kind == "csv" and "delimiter" not in options and path.suffix.casefold() == ".tsv":
-        options["delimiter"] = "\t"
-    form = Form(kind, command.columns, **options)  # type: ignore[arg-type]
+    form = Form(kind, command.columns, **_with_tabs(kind, options, path))  # type: ignore[arg-type]
     return Source(path, command.type, form=form), LoadMode(command.mode)
 
 
@@ -114,6 +113,12 @@ def _values(options: Options, scene: Scene) -> dict[str, Value]:
             raise ExecutionError(f"the option {name.upper()} is no constant")
         found[name] = value  # type: ignore[assignment]
     return found
+
+
+def _with_tabs(kind: str, options: dict[str, Value], path: Path) -> dict[str, Value]:
+    """Values of a `.tsv` file stand between tabs unless the statement says otherwise."""
+    tabs = kind == "csv" and ".tsv" in [suffix.casefold() for suffix in path.suffixes]
+    return {"delimiter": "\t", **options} if tabs else options
 
 
 def _refuse_lance(kind: str) -> None:

@@ -99,7 +99,7 @@ def raw_tables(root: Path, rows: list[dict[str, Any]]) -> Tables:
         table = lance.dataset(_address(root, path, branch), version=version).to_table()
         if table.num_rows != count:
             raise ValueError(f"{key} at version {version} has {table.num_rows} rows, the manifest says {count}")
-        found[key] = (*table.schema.names, *_normal(table.to_pylist()))
+        found[key] = _normal(table.to_pylist())
     return found | raw_schema(root, rows)
 
 
@@ -122,8 +122,7 @@ def engine_tables(root: Path, branch: str) -> Tables:
     snapshot = world.manifest.current(branch).snapshot
     found: Tables = {}
     for pin in snapshot.tables:
-        table = world.tables.open(pin).dataset.to_table()
-        found[pin.key] = (*table.schema.names, *_normal(table.to_pylist()))
+        found[pin.key] = _normal(world.tables.open(pin).dataset.to_table().to_pylist())
     if snapshot.contract is not None:
         found["schema"] = ((world.objects.get(schema_path(snapshot.contract)) or b"").decode(),)
     return found

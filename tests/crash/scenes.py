@@ -14,6 +14,7 @@ from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.seams import Failpoints, Fault, PlannedFaults, Raise
 from omnigraph_sql.bind.schema import compile_schema
+from omnigraph_sql.bind.schema_ir import SchemaIR
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.values import LoadMode, Source
 from omnigraph_sql.engine.opening import ContractFiles, init, open_for_writing
@@ -31,8 +32,10 @@ SCHEMA = """
 node Person { name: String @key  n: I64 }
 node Thing { tag: String @key  n: I64 }
 edge Likes: Person -> Thing { n: I64? }
-node Spare { tag: String @key }
-node Old { tag: String @key }
+"""
+WITH_SPARES = f"""{SCHEMA}
+node Spare {{ tag: String @key }}
+node Old {{ tag: String @key }}
 """
 LATER = """
 node Person { name: String @key  n: I64 }
@@ -61,7 +64,12 @@ def catalog() -> Catalog:
 @cache
 def later() -> Catalog:
     """The schema once `evolve` has been carried out."""
-    return compile_schema(LATER, previous=compile_schema(SCHEMA)).catalog
+    return compile_schema(LATER, previous=_with_spares()).catalog
+
+
+@cache
+def _with_spares() -> SchemaIR:
+    return compile_schema(WITH_SPARES, previous=compile_schema(SCHEMA))
 
 
 def person() -> TableType:
@@ -111,7 +119,6 @@ def make(root: Path) -> None:
     init(world, FILES, catalog(), actor="ana")
     change(world, _first_nodes, actor="ana")
     change(world, _first_edges, actor="ana")
-    change(world, _first_spares, actor="ana")
 
 
 def _first_nodes(_: WriteTxn, staging: MutationStaging) -> None:
@@ -123,10 +130,19 @@ def _first_edges(_: WriteTxn, staging: MutationStaging) -> None:
     staging.insert(likes(), edges(("l0", "p0", "t0", 0), ("l1", "p1", "t1", 1), ("l2", "p0", "t1", 2)))
 
 
-def _first_spares(_: WriteTxn, staging: MutationStaging) -> None:
-    for name in ("Spare", "Old"):
-        of = next(t for t in catalog().tables() if t.name == name)
-        staging.insert(of, pa.Table.from_pylist([{"id": "s", "tag": "s"}], schema=table_schema(of)))
+def make_spares(root: Path) -> None:
+    """A situation: two more tables, with a row each."""
+    world = world_at(root)
+    made = [t for t in _with_spares().catalog.tables() if t.name in ("Spare", "Old")]
+    txn = begin(world, contract(), "main", Author("ana"))
+    apply(world, txn, SchemaChange(b"the schema with spares", created=tuple(made)), Author("ana"))
+
+    def fill(_: WriteTxn, staging: MutationStaging) -> None:
+        for of in made:
+            staging.insert(of, pa.Table.from_pylist([{"id": "s", "tag": "s"}], schema=table_schema(of)))
+
+    known = Contract(_with_spares().catalog, "domain", "hash", lambda: None)
+    write(world, lambda: known, "main", Author("ana"), fill)
 
 
 # ---- what writers do ------------------------------------------------------------------------------------------
@@ -200,7 +216,7 @@ def _indexing(branch: str) -> Callable[[World], object]:
 
 def evolve(world: World) -> object:
     """Two tables come, one goes, one grows, and another schema is in force."""
-    old, new = ({t.name: t for t in of.tables()} for of in (catalog(), later()))
+    old, new = ({t.name: t for t in of.tables()} for of in (_with_spares().catalog, later()))
     wanted = SchemaChange(
         b"the later schema",
         created=(new["Fresh"], new["Sees"]),
@@ -212,7 +228,7 @@ def evolve(world: World) -> object:
 
 def create_only(world: World) -> object:
     """One table comes: nothing there is touched."""
-    of = next(t for t in later().tables() if t.name == "Fresh")
+    of = next(t for t in _with_spares().catalog.tables() if t.name == "Spare")
     wanted = SchemaChange(b"the schema with one more table", created=(of,))
     return apply(world, begin(world, contract(), "main", Author(WRITER)), wanted, Author(WRITER))
 
@@ -278,6 +294,7 @@ def evolution_stopped(name: str, hit: int = 1) -> Callable[[Path], None]:
     """A situation: a change of the schema was stopped at a failpoint."""
 
     def prepare(root: Path) -> None:
+        make_spares(root)
         try:
             evolve(world_at(root, Fault(name, Raise(Stop()), hit)))
         except Stop:
@@ -321,7 +338,7 @@ def _scenes() -> Iterator[Scene]:
         yield Scene(f"open that {mark}", open_for_writing, stopped(name, hit))
     yield Scene("open that rolls a branch back", open_for_writing, stopped("commit.after_table", 2, BRANCH), BRANCH)
     yield Scene("open that rolls a branch forward", open_for_writing, stopped("confirm.after", 1, BRANCH), BRANCH)
-    yield Scene("schema change", evolve)
+    yield Scene("schema change", evolve, make_spares)
     yield Scene("new table", create_only)
     for name, hit, mark in (
         ("arm.after", 1, "discards a schema change"),
