@@ -145,7 +145,7 @@ class Graph:
         self._author, self._read_only = author, read_only or pinned is not None
         self._pinned = pinned
         self._runs = Runs()
-        self._session = self._made_session(author)
+        self._session = self._made_session(author, branch)
         self._closed = False
 
     # ---- facts ------------------------------------------------------------------------------------------------
@@ -206,7 +206,8 @@ class Graph:
 
     def transaction(self, *, message: str | None = None, expected_head: str | None = None) -> Transaction:
         """Several statements, one commit: `with graph.transaction() as tx: …`. Raising inside rolls back."""
-        author = replace(self._author, message=message, expected_head=expected_head)
+        own = self._session.author
+        author = replace(own, message=message or own.message, expected_head=expected_head or own.expected_head)
         return self._fresh_session(author).begin()
 
     def load(
@@ -272,7 +273,7 @@ class Graph:
                 code="transaction_open",
                 hint="hand expected_head to transaction()",
             )
-        return self._fresh_session(replace(self._author, expected_head=expected_head))
+        return self._fresh_session(replace(self._session.author, expected_head=expected_head))
 
     def interrupt(self) -> None:
         """Stop what this handle is running, from any thread: statements in progress, those of its transactions
@@ -282,13 +283,15 @@ class Graph:
 
     def _fresh_session(self, author: Author) -> Session:
         self._open()
-        return self._made_session(author)
+        made = self._made_session(author, self._branch)
+        made.settings = replace(self._session.settings, author=author)
+        return made
 
-    def _made_session(self, author: Author) -> Session:
+    def _made_session(self, author: Author, branch: str) -> Session:
         return Session(
             self._world,
             self._keeper,
-            self._branch,
+            branch,
             author,
             read_only=self._read_only,
             plans=self._plans,
