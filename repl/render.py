@@ -157,20 +157,21 @@ def box(table: pa.Table, cell: Cell, look: Look, total: int | None = None) -> li
     """
     total = table.num_rows if total is None else total
     head, tail = _shown_rows(table.num_rows, look.rows)
-    parts = table if not tail else _joined(table, head, tail)
+    partly = head + tail < table.num_rows
+    parts = _joined(table, head, tail) if partly else table
     columns = _fitted(columns_of(parts, cell, look), look)
     lines = [_rule(columns, "┌", "┬", "┐")]
     lines.append(_line([look.bold(_pad(c.name, c.width, c.right)) for c in columns]))
     lines.append(_line([look.dim(_pad(c.kind, c.width, c.right)) for c in columns]))
     lines.append(_rule(columns, "├", "┼", "┤"))
     body = _body(columns, look)
-    if tail:
+    if partly:
         dots = _line([look.dim(_pad(_DOTS, c.width, c.right)) for c in columns])
         body[head:head] = [dots, dots, dots]
     lines += body
     lines.append(_rule(columns, "└", "┴", "┘"))
     hidden = f", {_counted(table.num_columns - _named(columns), 'column')} not shown" if _gap(columns) else ""
-    shown = f" ({head + tail} shown)" if tail else ""
+    shown = f" ({head + tail} shown)" if partly else ""
     return [*lines, look.dim(f"{_counted(total, 'row')}{shown}{hidden}")]
 
 
@@ -277,12 +278,13 @@ def vertical(table: pa.Table, cell: Cell, look: Look, total: int | None = None) 
     """Lines with one value each, row by row; long results show their first and last rows."""
     total = table.num_rows if total is None else total
     head, tail = _shown_rows(table.num_rows, look.rows)
-    columns = columns_of(table if not tail else _joined(table, head, tail), cell, look)
+    partly = head + tail < table.num_rows
+    columns = columns_of(_joined(table, head, tail) if partly else table, cell, look)
     indent = max((width(column.name) for column in columns), default=0)
     room = max(look.columns - indent - 4, _NARROWEST)
     lines: list[str] = []
     for row in range(head + tail):
-        if tail and row == head:
+        if partly and row == head:
             lines.append(look.dim(_DOTS * 3))
         number = row + 1 if row < head else table.num_rows - tail + (row - head) + 1
         lines.append(look.dim(f"{'─' * _VERTICAL_RULE} row {number}"))
@@ -290,7 +292,7 @@ def vertical(table: pa.Table, cell: Cell, look: Look, total: int | None = None) 
             value = column.cells[row]
             shown = look.dim(look.null) if value is None else cut(value, room)
             lines.append(f"{look.bold(_pad(column.name, indent, False))} │ {shown}")
-    shown_rows = f" ({head + tail} shown)" if tail else ""
+    shown_rows = f" ({head + tail} shown)" if partly else ""
     return [*lines, look.dim(f"{_counted(total, 'row')}{shown_rows}")]
 
 
