@@ -21,7 +21,7 @@ from omnigraph_sql.repl.render import Look, box, is_wide, vertical
 from omnigraph_sql.repl.screen import Screen
 from omnigraph_sql.repl.settings import FIELDS, Loaded, Settings, parsed
 from omnigraph_sql.repl.work import Answer, Order, Piece, State, Work, pieces_of
-from omnigraph_sql.repl.worker import Abandoned, Cancelled, NotOpened, Worker, wait_for
+from omnigraph_sql.repl.worker import Abandoned, Cancelled, NotOpened, Worker, carried_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,9 +84,8 @@ class Shell:
 
     def with_graph(self, act: Callable[[Work], Outcome], meter: Callable[[], int] = lambda: 0) -> Outcome:
         """Do something with the graph on its thread and wait for it. Raises OmniError, Cancelled, NotOpened."""
-        job = self.worker.submit(act)
         try:
-            return wait_for(self.worker, job, lambda seconds, stopping: self._tick(seconds, stopping, meter()))
+            return carried_out(self.worker, act, lambda seconds, stopping: self._tick(seconds, stopping, meter()))
         finally:
             self.screen.clear_line()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import ConflictError, LanguageError
 from omnigraph_sql.grammar.language import Language, language_of
 from omnigraph_sql.repl.knowledge import Columns, Knowledge
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from omnigraph_sql.graph import Graph
     from omnigraph_sql.repl.last import Last
     from omnigraph_sql.result import Result
-
-ROWS_KEPT: Final = 1_000_000
-BYTES_KEPT: Final = 256 * 1024 * 1024
-"""Rows of one result that are held in memory. Beyond them reading stops; a file takes all rows."""
 
 _COMMITS_KNOWN: Final = 20
 
@@ -229,7 +226,9 @@ def _system_tables() -> tuple[tuple[str, Columns], ...]:
     return tuple((name, tuple((f.name, type_text(f.type)) for f in of)) for name, of in SYSTEM_TABLES.items())
 
 
-def taken(result: Result, meter: Meter, rows: int = ROWS_KEPT, size: int = BYTES_KEPT) -> tuple[pa.Table, bool]:
+def taken(
+    result: Result, meter: Meter, rows: int = limits.SHELL_ROWS_MAX, size: int = limits.SHELL_BYTES_MAX
+) -> tuple[pa.Table, bool]:
     """The rows of a result, up to what is kept; and whether that is all of them."""
     import pyarrow as pa
 

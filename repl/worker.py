@@ -91,10 +91,13 @@ class Worker:
                 self._thread.start()
 
     def submit(self, act: Callable[[Work], Outcome]) -> Job[Outcome]:
-        self.start()
         job = Job(act)
-        self._jobs.put(job)
+        self.enqueue(job)
         return job
+
+    def enqueue(self, job: Job[Any]) -> None:
+        self.start()
+        self._jobs.put(job)
 
     def interrupt(self) -> bool:
         """Ask what runs to stop; False when the graph is not open yet."""
@@ -145,11 +148,14 @@ def interrupts(act: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def wait_for(worker: Worker, job: Job[Outcome], tick: Callable[[float, bool], None] = lambda *_: None) -> Outcome:
-    """The outcome of a job. Ctrl-C asks it to stop, which raises Cancelled; a second one soon after raises Abandoned.
+def carried_out(
+    worker: Worker, act: Callable[[Work], Outcome], tick: Callable[[float, bool], None] = lambda *_: None
+) -> Outcome:
+    """What came of a job. Ctrl-C asks it to stop, which raises Cancelled; a second one soon after raises Abandoned.
 
     `tick` is told now and then how many seconds have passed, and whether the job was asked to stop.
     """
+    job = Job(act)
     begun = perf_counter()
     pressed: list[float] = []
     given_up = Event()
@@ -162,7 +168,9 @@ def wait_for(worker: Worker, job: Job[Outcome], tick: Callable[[float, bool], No
             job.dropped = True
             given_up.set()
 
+    # The job begins where Ctrl-C is heard: nothing that runs is without a way to stop it.
     with interrupts(press):
+        worker.enqueue(job)
         while not job.done.wait(_LOOK_SECONDS):
             if given_up.is_set():
                 raise Abandoned

@@ -126,3 +126,9 @@ FRONTIER_NODES_MAX: Final = 256
 
 SPARK_REFUSALS_MAX: Final = 1_000_000
 """Most rows that a load on Spark may refuse and go on; more of them mean that the input is another one."""
+
+SHELL_ROWS_MAX: Final = 1_000_000
+"""Most rows of one result the shell holds in memory; a file takes all of them."""
+
+SHELL_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Most bytes of one result the shell holds in memory, to the end of the batch that reaches them."""

@@ -14,7 +14,7 @@ from omnigraph_sql.base.errors import ExecutionError, InternalError, StorageErro
 from omnigraph_sql.repl.render import width
 from omnigraph_sql.repl.screen import Screen
 from omnigraph_sql.repl.work import Meter, Work, taken
-from omnigraph_sql.repl.worker import Abandoned, Cancelled, NotOpened, Worker, wait_for
+from omnigraph_sql.repl.worker import Abandoned, Cancelled, NotOpened, Worker, carried_out
 from omnigraph_sql.result import Result
 
 PATIENCE = 30
@@ -58,55 +58,41 @@ def press(after: Event) -> Thread:
 
 
 def test_ctrl_c_stops_what_runs() -> None:
-    graph, running = Stoppable(cares=True), Event()
+    graph, waiting = Stoppable(cares=True), Event()
     worker = worker_of(lambda: graph)
-
-    def act(_: Work) -> None:
-        running.set()
-        graph.run()
-
-    job = worker.submit(act)
-    finger = press(running)
+    finger = press(waiting)
     with pytest.raises(Cancelled, match=r"cancelled \(\d+\.\d s\)"):
-        wait_for(worker, job)
+        carried_out(worker, lambda _: graph.run(), lambda *_: waiting.set() if worker.opened.is_set() else None)
     finger.join()
-    assert wait_for(worker, worker.submit(lambda _: 7)) == 7
+    assert carried_out(worker, lambda _: 7) == 7
     worker.stop()
 
 
 def test_a_second_ctrl_c_gives_up_waiting() -> None:
-    graph, running = Stoppable(cares=False), Event()
+    graph, waiting = Stoppable(cares=False), Event()
     worker = worker_of(lambda: graph)
-
-    def act(_: Work) -> None:
-        running.set()
-        graph.run()
-
-    job = worker.submit(act)
-    fingers = [press(running), press(graph.asked)]
+    fingers = [press(waiting), press(graph.asked)]
     with pytest.raises(Abandoned):
-        wait_for(worker, job)
+        carried_out(worker, lambda _: graph.run(), lambda *_: waiting.set() if worker.opened.is_set() else None)
     for finger in fingers:
         finger.join()
     graph.released.set()
 
 
 def test_ctrl_c_while_the_graph_is_opened_drops_the_job() -> None:
-    opening, go_on, ran = Event(), Event(), Event()
+    waiting, go_on, ran = Event(), Event(), Event()
 
     def open_work() -> Stoppable:
-        opening.set()
         assert go_on.wait(PATIENCE)
         return Stoppable(cares=True)
 
     worker = worker_of(open_work)
-    job = worker.submit(lambda _: ran.set())
-    finger = press(opening)
+    finger = press(waiting)
     with pytest.raises(Abandoned):
-        wait_for(worker, job)
+        carried_out(worker, lambda _: ran.set(), lambda *_: waiting.set())
     finger.join()
     go_on.set()
-    wait_for(worker, worker.submit(lambda _: None))
+    carried_out(worker, lambda _: None)
     assert not ran.is_set()
     worker.stop()
 
@@ -114,7 +100,7 @@ def test_ctrl_c_while_the_graph_is_opened_drops_the_job() -> None:
 def test_the_usual_ctrl_c_is_back_afterwards() -> None:
     before = signal.getsignal(signal.SIGINT)
     worker = worker_of(lambda: Stoppable(cares=True))
-    wait_for(worker, worker.submit(lambda _: None))
+    carried_out(worker, lambda _: None)
     assert signal.getsignal(signal.SIGINT) is before
     worker.stop()
 
@@ -129,7 +115,7 @@ def test_a_graph_that_does_not_open_is_told_to_everybody_who_asks(failure: Excep
     worker = worker_of(open_work)
     for _ in range(2):
         with pytest.raises(NotOpened) as caught:
-            wait_for(worker, worker.submit(lambda _: None))
+            carried_out(worker, lambda _: None)
         assert isinstance(caught.value.error, kind)
     worker.stop()
 
