@@ -5,7 +5,7 @@ import pytest
 import omnigraph_sql
 from tests.cli.conftest import Command
 
-COMMANDS = ("demo", "explain", "init", "lint", "load", "recover", "stats")
+COMMANDS = ("config", "demo", "explain", "init", "lint", "load", "pipeline", "recover", "stats")
 
 
 def test_the_version_is_that_of_the_package(ogsql: Command) -> None:
