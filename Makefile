@@ -50,6 +50,9 @@ bench: $(TEST_STAMP)  ## run every benchmark in bench/
 crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, many processes
 	OMNI_CRASH=full $(PY) -m pytest tests/crash tests/faults tests/processes tests/engine/wp -n $(WORKERS) -q -rP --timeout=0
 
+peers: $(TEST_STAMP)  ## thousands of generated SQL questions, asked of DuckDB too
+	OMNI_DUCK_GRAPHS=60 $(PY) -m pytest tests/run/test_sql_like_duckdb.py -q --timeout=0 -n $(WORKERS)
+
 fuzz: $(TEST_STAMP)  ## the parsers against FUZZ_INPUTS generated texts
 	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0 -n $(WORKERS)
 

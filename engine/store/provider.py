@@ -6,10 +6,11 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
+from threading import Lock
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as pds
 
 from omnigraph_sql.base.catalog import ID
@@ -19,6 +20,8 @@ from omnigraph_sql.engine.store.tables import OpenTable, Tables
 
 _BATCH_ROWS: Final = 65_536
 """Larger than what the engine asks for: scans are faster in bigger pieces."""
+_FEW_ROWS: Final = 1024
+ROW_ID: Final = "_rowid"
 
 
 _KEPT_FAILURES_MAX: Final = 256
@@ -43,23 +46,43 @@ def failure_in(text: str) -> OmniError | None:
 
 
 class Shadow:
-    """Ids of committed rows that are not to be seen, and the row ids Lance knows them by; frozen for a statement."""
+    """Ids of committed rows that are not to be seen, and where they are; the places are looked up when first needed."""
 
-    __slots__ = ("_block", "_table", "_tables", "ids")
+    __slots__ = ("_block", "_ids", "_lock", "_places", "_table", "_tables")
 
-    def __init__(self, tables: Tables, table: OpenTable, ids: pa.Array) -> None:
-        self._tables, self._table, self.ids = tables, table, ids
-        self._block: tuple[int, bytes | None] | None = None
+    def __init__(self, tables: Tables, table: OpenTable, ids: frozenset[str]) -> None:
+        self._tables, self._table, self._ids = tables, table, ids
+        self._places: Any = None
+        self._block: bytes | None = None
+        self._lock = Lock()
 
-    def block(self) -> tuple[int, bytes | None]:
-        """How many committed rows are hidden, and the list that makes a scan skip them."""
-        if self._block is None:
-            found = self._tables.row_ids(self._table, self.ids)
-            self._block = len(found), self._tables.blocklist(found)
-        return self._block
+    def places(self) -> Any:
+        """Row ids of the hidden rows as Lance knows them, in order."""
+        with self._lock:
+            if self._places is None:
+                found = self._tables.row_ids(self._table, pa.array(self._ids, pa.utf8()))
+                self._places = np.sort(found.to_numpy(zero_copy_only=False))
+            return self._places
 
-    def keep(self, ids: pa.Array) -> pa.Array:
-        return pc.invert(pc.is_in(ids, value_set=self.ids))
+    def block(self) -> bytes | None:
+        """What makes a scan skip them; None when no committed row is hidden."""
+        places = self.places()
+        with self._lock:
+            if self._block is None and len(places):
+                self._block = self._tables.blocklist(pa.array(places))
+            return self._block
+
+    def seen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of a batch, which has their ids and row ids, that are not hidden."""
+        if batch.num_rows <= _FEW_ROWS and self._places is None:
+            # Looking few ids up among the hidden ones is cheaper than finding all of these.
+            return batch.filter(pa.array([one not in self._ids for one in batch.column(ID).to_pylist()], pa.bool_()))
+        rows = batch.column(ROW_ID).to_numpy(zero_copy_only=False)
+        places = self.places()
+        first, last = np.searchsorted(places, (rows.min(), rows.max() + 1))
+        if first == last:
+            return batch
+        return batch.filter(pa.array(~np.isin(rows, places[first:last])))
 
 
 class _Scan:
@@ -76,10 +99,14 @@ class _Scan:
 
 
 class CommittedDataset(pds.Dataset):  # type: ignore[misc]
-    """One table, one partition. Filters and projections reach Lance; the limit does not."""
+    """One table, one partition. Filters and projections reach Lance; the limit does not.
 
-    def __init__(self, table: OpenTable, shadow: Shadow | None = None) -> None:
-        self._table, self._shadow = table, shadow
+    `within` is a filter in Lance's own text that every wanted row passes. It is used where the engine hands down none:
+    the engine tests the condition itself then.
+    """
+
+    def __init__(self, table: OpenTable, shadow: Shadow | None = None, within: str | None = None) -> None:
+        self._table, self._shadow, self._within = table, shadow, within
         self._schema = pa.schema([readable(field) for field in table.schema])
 
     @property
@@ -114,24 +141,25 @@ class CommittedDataset(pds.Dataset):  # type: ignore[misc]
             if not filter.as_py():
                 return
             filter = None
+        if filter is None:
+            # What the engine hands down leaves nothing for it to test, so that goes first.
+            filter = self._within
         if not columns and filter is None:
-            hidden = shadow.block()[0] if shadow is not None else 0
+            hidden = len(shadow.places()) if shadow is not None else 0
             yield _without_columns(dataset.count_rows() - hidden)
             return
         options: dict[str, Any] = {}
-        drop = False
-        if shadow is not None:
-            # A block list switches scalar indexes off, so a filtered scan drops by id afterwards instead.
-            drop = filter is not None
-            if not drop and (block := shadow.block()[1]) is not None:
-                options["row_addr_blocklist"] = block
+        # A block list switches scalar indexes off, so a filtered scan drops rows afterwards instead.
+        drop = filter is not None and shadow is not None
+        if shadow is not None and not drop and (block := shadow.block()) is not None:
+            options["row_addr_blocklist"] = block
         if any(pa.types.is_large_binary(self._schema.field(name).type) for name in columns):
             options["blob_handling"] = "all_binary"
         read = [*columns, ID] if (drop or not columns) and ID not in columns else list(columns)
-        reader = dataset.scanner(columns=read, filter=filter, batch_size=_BATCH_ROWS, **options).to_reader()
-        for batch in reader:
-            if drop and shadow is not None:
-                batch = batch.filter(shadow.keep(batch.column(ID)))
+        scanner = dataset.scanner(columns=read, filter=filter, batch_size=_BATCH_ROWS, with_row_id=drop, **options)
+        for batch in scanner.to_reader():
+            if drop and shadow is not None and batch.num_rows:
+                batch = shadow.seen(batch)
             if batch.num_rows:
                 yield self._shown(batch, columns)
 

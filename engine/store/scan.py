@@ -7,20 +7,20 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph_sql.engine.store.provider import CommittedDataset, Shadow, readable
-from omnigraph_sql.engine.store.tables import OpenTable, Tables
+from omnigraph_sql.engine.store.tables import OpenTable
 
 
 def scan_with_pending(
-    session: Any, tables: Tables, table: OpenTable, pending: pa.Table | None, shadow: pa.Array | None
+    session: Any, table: OpenTable, pending: pa.Table | None, shadow: Shadow | None, within: str | None = None
 ) -> Any:
-    """A DataFrame of `session`: committed rows but for those with an id in `shadow`, then the pending rows.
+    """A DataFrame of `session`: committed rows but for those in `shadow`, then the pending rows.
 
-    Pending rows are filtered by the engine itself: an Arrow expression treats null otherwise than SQL does.
+    `within` is a filter that every wanted committed row passes. Pending rows are filtered by the engine itself: an
+    Arrow expression treats null otherwise than SQL does.
     """
     from datafusion import Table
 
-    hidden = Shadow(tables, table, shadow) if shadow is not None and len(shadow) else None
-    committed = session.read_table(Table(CommittedDataset(table, hidden)))
+    committed = session.read_table(Table(CommittedDataset(table, shadow, within)))
     if pending is None or not pending.num_rows:
         return committed
     return committed.union(session.read_batches(readable_batches(pending)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ def fresh_name() -> str:
 @cache
 def session() -> Any:
     """The session. One partition: a statement that reads a part twice sees the same rows in the same order."""
+    # A step that does not give its thread back for long must not keep others from being stopped.
+    os.environ.setdefault("TOKIO_WORKER_THREADS", str((os.cpu_count() or 1) + 2))
     from datafusion import SessionConfig, SessionContext
 
     config = (
@@ -45,6 +48,8 @@ def session() -> Any:
         .set("datafusion.sql_parser.recursion_limit", "1000")
         .set("datafusion.sql_parser.dialect", "duckdb")
         .set("datafusion.execution.time_zone", "UTC")
+        # Bounds found while a join is built do not reach our tables, and not every key has bounds.
+        .set("datafusion.optimizer.enable_dynamic_filter_pushdown", "false")
     )
     made = SessionContext(config)
     for function in _functions():

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from omnigraph_sql.base.catalog import TableType
-from omnigraph_sql.base.errors import ExecutionError, InternalError
-from omnigraph_sql.base.names import PointKind
+from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.base.travel import ReadPoint
-from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.store.scan import readable_batches, scan_with_pending
 from omnigraph_sql.engine.store.tables import OpenTable
 from omnigraph_sql.engine.values import Snapshot, TableIdentity
-from omnigraph_sql.engine.write.staging import Mode, MutationStaging, TableChanges
+from omnigraph_sql.engine.write.staging import MutationStaging, TableChanges
+from omnigraph_sql.run.pending import pending_of
+from omnigraph_sql.run.places import opened, state_of
 from omnigraph_sql.run.query_engine import ask, fresh_name, session, telling
-from omnigraph_sql.run.scalars import constant
 from omnigraph_sql.run.scene import Scene
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ class Build:
     steps: dict[str, _Step] = field(default_factory=dict)
     values: dict[str, pa.Scalar] = field(default_factory=dict)
     ctes: dict[str, Rel] = field(default_factory=dict)
-    tables: dict[tuple[TableIdentity, str, int], str] = field(default_factory=dict)
+    tables: dict[tuple[TableIdentity, str, int, str | None], str] = field(default_factory=dict)
     registered: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     wanted: dict[int, int] = field(default_factory=dict)
@@ -221,54 +219,37 @@ class Build:
         made = tuple(table.schema.names)
         return self.add(f"SELECT {listed(made)} FROM {name}", (), columns, carried)
 
-    def stored(self, of: TableType, at: ReadPoint) -> str:
-        """The registered name of a table at a point, with what is pending on it."""
-        snapshot, staging = self.state(at)
-        key = (TableIdentity.of(of), snapshot.branch, snapshot.manifest_version)
+    def stored(self, of: TableType, at: ReadPoint, within: str | None = None) -> str:
+        """The registered name of a table at a point, with what is pending on it.
+
+        `within` is a filter for Lance that every wanted row passes; rows that do not pass may be there all the same.
+        """
+        snapshot, staging = state_of(self.scene, at)
+        key = (TableIdentity.of(of), snapshot.branch, snapshot.manifest_version, within)
         found = self.tables.get(key)
         if found is None:
             name = fresh_name()
-            session().register_view(name, self._frame(of, snapshot, staging))
+            session().register_view(name, self._frame(of, snapshot, staging, within))
             self.registered.append(name)
             self.tables[key] = found = name
         return found
 
     def state(self, at: ReadPoint) -> tuple[Snapshot, MutationStaging | None]:
-        scene = self.scene
-        if at.kind is PointKind.HEAD:
-            return scene.snapshot, scene.staging
-        if at.kind is PointKind.BRANCH and at.branch is not None:
-            if at.branch.text == scene.snapshot.branch:
-                return scene.snapshot, scene.staging
-            return scene.world.manifest.current(at.branch.text).snapshot, None
-        assert at.value is not None
-        point = constant(at.value, scene)
-        if not isinstance(point, int | str | datetime):
-            raise ExecutionError(f"{point!r} is no point in history", hint="use a version, a commit or an instant")
-        return state_at(scene.world.manifest, scene.snapshot.branch, point), None
+        return state_of(self.scene, at)
 
     def committed(self, of: TableType, at: ReadPoint) -> tuple[OpenTable, TableChanges | None]:
         """A table at a point, and what is pending on it."""
-        return self._opened(of, *self.state(at))
+        return opened(self.scene, of, *state_of(self.scene, at))
 
-    def _opened(
-        self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None
-    ) -> tuple[OpenTable, TableChanges | None]:
-        pin = snapshot.pin(TableIdentity.of(of))
-        if pin is None:
-            raise ExecutionError(f"{of.name} does not exist on branch {snapshot.branch}")
-        return self.scene.world.tables.open(pin), staging.of(of) if staging is not None else None
-
-    def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None) -> Any:
+    def _frame(self, of: TableType, snapshot: Snapshot, staging: MutationStaging | None, within: str | None) -> Any:
         tables = self.scene.world.tables
-        table, changes = self._opened(of, snapshot, staging)
+        table, changes = opened(self.scene, of, snapshot, staging)
         if changes is None:
-            return scan_with_pending(session(), tables, table, None, None)
-        pending = changes.rows()
-        if changes.mode is Mode.OVERWRITE:
-            return session().read_batches(readable_batches(pending))
-        shadow = pa.array(sorted(changes.shadow()), pa.utf8())
-        return scan_with_pending(session(), tables, table, pending, shadow)
+            return scan_with_pending(session(), table, None, None, within)
+        pending = pending_of(tables, table, changes)
+        if pending.replaces:
+            return session().read_batches(readable_batches(pending.rows))
+        return scan_with_pending(session(), table, pending.rows, pending.shadow, within)
 
     def close(self) -> None:
         """Forget the tables; planned queries hold theirs."""

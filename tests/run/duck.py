@@ -109,9 +109,13 @@ def answer(ask: Any, text: str) -> list[tuple[Any, ...]] | str:
         return f"{type(error).__name__}: {error}"
 
 
+def told(question: Question, theirs: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]] | str:
+    return answer(lambda text: theirs.execute(text).fetchall(), question.text)
+
+
 def difference(question: Question, ours: Any, theirs: duckdb.DuckDBPyConnection) -> str | None:
     """What is different in the two answers; nothing when they are the same, or when both refuse."""
-    expected = answer(lambda text: theirs.execute(text).fetchall(), question.text)
+    expected = told(question, theirs)
     found = answer(lambda text: ours.sql(text).fetchall(), question.text)
     if isinstance(expected, str):
         return None

@@ -8,7 +8,9 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 SCHEMA: Final = """
-node Person { name: String @key  age: I32?  score: F64?  born: Date?  seen: DateTime?  active: Bool?  town: String?  points: I64? }
+node Person {
+    name: String @key  age: I32?  score: F64?  born: Date?  seen: DateTime?  active: Bool?  town: String?  points: I64?
+}
 node City { code: String @key  country: String?  size: I64?  founded: Date? }
 edge Lives: Person -> City { since: I32?  share: F64? }
 """
@@ -447,7 +449,8 @@ class Grammar:
         inner, more = self.table(self.rng.choice(("City", "Lives")))
         shared = [t for t in TYPES if scope.columns[t] and more.columns[t]]
         of = self.rng.choice(shared)
-        link = f"{self.rng.choice(more.columns[of])} {self.rng.choice(('=', '<', '>='))} {self.rng.choice(scope.columns[of])}"
+        op = self.rng.choice(("=", "<", ">="))
+        link = f"{self.rng.choice(more.columns[of])} {op} {self.rng.choice(scope.columns[of])}"
         word = self.rng.choice(("CROSS JOIN LATERAL", "LEFT JOIN LATERAL"))
         on = " ON TRUE" if word.startswith("LEFT") else ""
         body = f"SELECT count(*) AS n, max({self.value(INT, more, 0)}) AS m FROM {inner} WHERE {link}"
