@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Final
 
@@ -64,3 +65,33 @@ def member_of(column: str, values: pa.Array) -> str:
         return "FALSE"
     inside = ", ".join(literal(v, values.type) for v in found)
     return f"{column_text(column)} IN ({inside})"
+
+
+_COMPARISONS: Final = ("=", "<", "<=", ">", ">=")
+
+
+def compared(column: str, op: str, value: object, of: pa.DataType) -> str:
+    """A column compared with a value that is not null. Raises as `literal` does."""
+    if op not in _COMPARISONS:
+        raise ValueError(f"{op!r} is not a comparison")
+    return f"{column_text(column)} {op} {literal(value, of)}"
+
+
+def begins_with(column: str, text: str) -> str:
+    """A text column begins with exactly this text."""
+    return f"starts_with({column_text(column)}, {string_literal(text)})"
+
+
+def holds_text(column: str, text: str) -> str:
+    """A text column has exactly this text in it."""
+    return f"contains({column_text(column)}, {string_literal(text)})"
+
+
+def holds_item(column: str, value: object, of: pa.DataType) -> str:
+    """A list column has this value, which is not null, among its items. Raises as `literal` does."""
+    return f"array_has({column_text(column)}, {literal(value, of)})"
+
+
+def all_of(parts: Iterable[str]) -> str:
+    """Every one of some conditions."""
+    return " AND ".join(f"({part})" for part in parts)

@@ -95,15 +95,16 @@ _STORED_TESTS: Final = (STRING, BOOL, I32, I64, F32, F64, DATE, DATETIME)
 _RISKS: Final = ("+", "-", "*", "/", "//", "%", "<<", ">>")
 
 
-def predicate_text(condition: Expr, build: Build) -> str:
+def predicate_text(condition: Expr, build: Build, *, kept: bool = False) -> str:
     """A condition that rows are kept by.
 
-    What may fail is tested only on rows that pass the rest, and what storage cannot test is kept from it.
+    What may fail is tested only on rows that pass the rest, and what storage cannot test is kept from it; all of it is
+    with `kept`.
     """
     parts = ex.conjuncts(condition)
     fixed = [f"og_hold({expr_text(p, build)})" for p in parts if not ex.column_names(p)]
-    safe = [_tested(p, build) for p in parts if ex.column_names(p) and not _may_fail(p)]
-    risky = [_tested(p, build) for p in parts if ex.column_names(p) and _may_fail(p)]
+    safe = [_tested(p, build, kept) for p in parts if ex.column_names(p) and not _may_fail(p)]
+    risky = [_tested(p, build, kept) for p in parts if ex.column_names(p) and _may_fail(p)]
     if safe and risky:
         risky = [f"(CASE WHEN {' AND '.join(safe)} THEN {_digit(' AND '.join(risky))} END = 1)"]
     return " AND ".join([*fixed, *safe, *risky]) or "TRUE"
@@ -114,12 +115,12 @@ def _digit(text: str) -> str:
     return f"arrow_cast({text}, 'Int8')"
 
 
-def _tested(part: Expr, build: Build) -> str:
+def _tested(part: Expr, build: Build, kept: bool) -> str:
     text = expr_text(part, build)
     if build.careful:
         return f"og_hold({text})"
     columns = (c for c in ex.walk(part) if isinstance(c, ex.Column))
-    if all(c.of in _STORED_TESTS or isinstance(c.of, EnumType) for c in columns):
+    if not kept and all(c.of in _STORED_TESTS or isinstance(c.of, EnumType) for c in columns):
         return text
     return f"og_test({text})"
 

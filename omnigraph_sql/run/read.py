@@ -16,6 +16,7 @@ from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
 from omnigraph_sql.run.interrupt import Running
+from omnigraph_sql.run.point import rows_by_id
 from omnigraph_sql.run.query_engine import Unpushable, ask, session, telling
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
@@ -34,7 +35,7 @@ def read(plan: Plan, scene: Scene, watch: Watch | None = None) -> pa.RecordBatch
     `watch` is handed the query engine's own plan, if that is asked, whose metrics are complete after the last row.
     Raises ExecutionError, here or while the reader is read.
     """
-    small = answer(plan, scene)
+    small = rows_by_id(plan, scene) or answer(plan, scene)
     if small is not None:
         return small.to_reader()
     try:

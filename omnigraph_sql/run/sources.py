@@ -19,6 +19,7 @@ from omnigraph_sql.run.expr_text import cast, expr_text, predicate_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known, scalar
 from omnigraph_sql.run.search_ids import narrowed
+from omnigraph_sql.run.stored_tests import StoredTable, narrowing
 from omnigraph_sql.run.subqueries import settled
 from omnigraph_sql.run.system_tables import system_rows
 
@@ -38,12 +39,13 @@ def table_rows(
     lead = f"{variable}."
     read = [c for c in of.schema.order if c in columns or f"{lead}{c}" in tested]
     shown = ", ".join(f"{quoted(c)} AS {quoted(lead + c)}" for c in read) or "TRUE"
-    rel = build.add(f"SELECT {shown} FROM {build.stored(of, at)}", (), (lead + c for c in read))
+    within = narrowing(StoredTable(of, variable, build.scene), test)
+    rel = build.add(f"SELECT {shown} FROM {build.stored(of, at, within)}", (), (lead + c for c in read))
     wanted = tuple(lead + c for c in columns)
     if test is None:
         return rel if rel.columns == wanted else only(build, rel, wanted)
     rel, (condition,) = settled(build, rel, (test,), domain)
-    rel = build.where(rel, predicate_text(condition, build))
+    rel = build.where(rel, predicate_text(condition, build, kept=within is not None))
     return rel if rel.columns == wanted else only(build, rel, wanted)
 
 
