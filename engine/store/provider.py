@@ -64,6 +64,11 @@ class Shadow:
                 self._places = np.sort(found.to_numpy(zero_copy_only=False))
             return self._places
 
+    @property
+    def found(self) -> bool:
+        """Whether the hidden rows were looked up already; until then `seen` needs the ids of rows."""
+        return self._places is not None
+
     def block(self) -> bytes | None:
         """What makes a scan skip them; None when no committed row is hidden."""
         places = self.places()
@@ -73,8 +78,8 @@ class Shadow:
             return self._block
 
     def seen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of a batch, which has their ids and row ids, that are not hidden."""
-        if batch.num_rows <= _FEW_ROWS and self._places is None:
+        """Rows of a batch, which has their row ids and, if it was begun before those were found, ids, not hidden."""
+        if batch.num_rows <= _FEW_ROWS and ID in batch.schema.names:
             # Looking few ids up among the hidden ones is cheaper than finding all of these.
             return batch.filter(pa.array([one not in self._ids for one in batch.column(ID).to_pylist()], pa.bool_()))
         rows = batch.column(ROW_ID).to_numpy(zero_copy_only=False)
@@ -155,7 +160,8 @@ class CommittedDataset(pds.Dataset):  # type: ignore[misc]
             options["row_addr_blocklist"] = block
         if any(pa.types.is_large_binary(self._schema.field(name).type) for name in columns):
             options["blob_handling"] = "all_binary"
-        read = [*columns, ID] if (drop or not columns) and ID not in columns else list(columns)
+        asks_ids = not columns or (drop and shadow is not None and not shadow.found)
+        read = [*columns, ID] if asks_ids and ID not in columns else list(columns)
         scanner = dataset.scanner(columns=read, filter=filter, batch_size=_BATCH_ROWS, with_row_id=drop, **options)
         for batch in scanner.to_reader():
             if drop and shadow is not None and batch.num_rows:

@@ -1,4 +1,4 @@
-"""Rows by their ids: a plan that asks for nothing else is answered by storage and the pending rows alone."""
+"""Rows by their ids, and how many there are: such plans are answered by storage and the pending rows alone."""
 
 from __future__ import annotations
 
@@ -54,11 +54,39 @@ def _rows(scan: pn.Scan, scene: Scene, ids: list[str], columns: list[str]) -> pa
         return None
     tables = scene.world.tables
     pending = pending_of(tables, table, changes) if changes is not None else None
-    parts = [] if pending is None else [pending.rows_of(ids).select(columns).cast(schema)]
+    parts: list[pa.Table] = []
     committed = ids if pending is None else [name for name in ids if not pending.hides(name)]
     if committed and table.pin.row_count:
         with tables.telling(f"looking ids up in {table.pin.key}"):
             tables.failpoints.hit("store.lookup")
             scanner = table.dataset.scanner(columns=columns, filter=id_in(pa.array(committed, pa.utf8())))
             parts.append(scanner.to_table().select(columns).cast(schema))
+    if pending is not None:
+        parts.append(pending.rows_of(ids).select(columns).cast(schema))
     return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def number_of_rows(plan: Plan, scene: Scene) -> pa.Table | None:
+    """The row of a plan that counts all rows of a table; None for every other plan."""
+    if isinstance(plan, pn.Relabel):
+        plan = plan.input
+    shown = plan.input if isinstance(plan, pn.Project) else plan
+    if not isinstance(shown, pn.Aggregate) or shown.groups or shown.sets is not None:
+        return None
+    scan = shown.input
+    if not isinstance(scan, pn.Scan) or scan.filter is not None or not all(_counts(c) for _, c in shown.aggregates):
+        return None
+    names = {name for name, _ in shown.aggregates}
+    if not all(isinstance(expr, ex.Column) and expr.name in names for _, expr in _items(plan)) or not names:
+        return None
+    table, changes = opened(scene, scan.type, *state_of(scene, scan.at))
+    count = table.pin.row_count
+    if changes is not None:
+        pending = pending_of(scene.world.tables, table, changes)
+        hidden = len(pending.shadow.places()) if pending.shadow is not None else 0
+        count = pending.rows.num_rows + (0 if pending.replaces else count - hidden)
+    return pa.table({f.name: pa.array([count], pa.int64()) for f in plan.schema.fields})
+
+
+def _counts(call: ex.Expr) -> bool:
+    return isinstance(call, ex.Aggregate) and call.function == "count" and not call.arguments and call.filter is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
 from omnigraph_sql.run.interrupt import Running
-from omnigraph_sql.run.point import rows_by_id
+from omnigraph_sql.run.point import number_of_rows, rows_by_id
 from omnigraph_sql.run.query_engine import Unpushable, ask, session, telling
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
@@ -24,6 +24,9 @@ from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.subqueries import settled
 from omnigraph_sql.run.tail import answer
 
+_FIRST_ROWS: Final = 8192
+_AHEAD_ROWS: Final = 262_144
+_AHEAD_BYTES: Final = 16 * 1024 * 1024
 __all__ = ["NOT_CONSTANT", "constant", "evaluate", "read"]
 
 Watch = Callable[[Any], object]
@@ -35,9 +38,10 @@ def read(plan: Plan, scene: Scene, watch: Watch | None = None) -> pa.RecordBatch
     `watch` is handed the query engine's own plan, if that is asked, whose metrics are complete after the last row.
     Raises ExecutionError, here or while the reader is read.
     """
-    small = rows_by_id(plan, scene) or answer(plan, scene)
-    if small is not None:
-        return small.to_reader()
+    for shortcut in (rows_by_id, number_of_rows, answer):
+        small = shortcut(plan, scene)
+        if small is not None:
+            return small.to_reader()
     try:
         return _read(plan, Build(scene, _prefix(plan)), watch)
     except Unpushable:
@@ -52,20 +56,47 @@ def _read(plan: Plan, build: Build, watch: Watch | None) -> pa.RecordBatchReader
         shown = build.text(rel, names) if names else build.text(build.with_columns(rel, {"": "TRUE"}), ("",))
         running = build.scene.running
         with telling():
-            found, stream = running.wait(lambda: _begun(ask(shown, build.values), watch))
+            stream, found = running.wait(lambda: _begun(build, ask(shown, build.values), watch))
     finally:
         build.close()
     schema = pa.schema([_field(f, found.field(f.name).type) for f in plan.schema.fields])
     return pa.RecordBatchReader.from_batches(schema, _batches(stream, schema, running))
 
 
-def _begun(frame: Any, watch: Watch | None) -> tuple[pa.Schema, Iterator[Any]]:
+class _Stream:
+    """Batches of the engine, some at a time: more each time, so that few waits bring many rows and the first come soon.
+
+    Read in a thread that may be abandoned, so nobody else touches it.
+    """
+
+    __slots__ = ("_rest", "_rows", "ahead", "ended")
+
+    def __init__(self, rest: Iterator[Any]) -> None:
+        self._rest, self._rows, self.ended = rest, _FIRST_ROWS, False
+        self.ahead: list[pa.RecordBatch] = self.some()
+
+    def some(self) -> list[pa.RecordBatch]:
+        made: list[pa.RecordBatch] = []
+        rows = size = 0
+        while rows < self._rows and size < _AHEAD_BYTES:
+            batch = next(self._rest, None)
+            if batch is None:
+                self.ended = True
+                break
+            made.append(batch.to_pyarrow())
+            rows += made[-1].num_rows
+            size += made[-1].nbytes
+        self._rows = min(self._rows * 2, _AHEAD_ROWS)
+        return made
+
+
+def _begun(build: Build, frame: Any, watch: Watch | None) -> tuple[_Stream, pa.Schema]:
     if watch is None:
-        return frame.schema(), iter(frame.execute_stream())
+        return _Stream(iter(frame.execute_stream())), frame.schema()
     physical = frame.execution_plan()
     watch(physical)
     parts = range(physical.partition_count)
-    return frame.schema(), chain.from_iterable(session().execute(physical, part) for part in parts)
+    return _Stream(chain.from_iterable(session().execute(physical, part) for part in parts)), frame.schema()
 
 
 def evaluate(items: tuple[tuple[str, Expr], ...], rows: pa.Table, scene: Scene) -> pa.Table:
@@ -125,13 +156,16 @@ def _plain(of: pa.DataType) -> pa.DataType:
     return of
 
 
-def _batches(stream: Iterator[Any], schema: pa.Schema, running: Running) -> Iterator[pa.RecordBatch]:
+def _batches(stream: _Stream, schema: pa.Schema, running: Running) -> Iterator[pa.RecordBatch]:
+    waiting, stream.ahead = stream.ahead, []
     while True:
-        with telling():
-            batch = running.wait(lambda: next(stream, None))
-        if batch is None:
+        for batch in waiting:
+            running.check()
+            yield _cast(batch, schema)
+        if stream.ended:
             return
-        yield _cast(batch.to_pyarrow(), schema)
+        with telling():
+            waiting = running.wait(stream.some)
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
