@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
-from weakref import ReferenceType, ref
 
 import pyarrow as pa
 
@@ -19,12 +18,12 @@ from omnigraph_sql.base.catalog import ID
 from omnigraph_sql.base.errors import ExecutionError
 from omnigraph_sql.base.expr import Column, Expr
 from omnigraph_sql.base.types import BLOB, VectorType
-from omnigraph_sql.engine.store.provider import Shadow
 from omnigraph_sql.engine.store.search import DISTANCE, SCORE, Candidates, has_vector_index, nearest_rows, text_rows
 from omnigraph_sql.engine.store.tables import OpenTable, Tables
 from omnigraph_sql.engine.write.staging import Mode, TableChanges
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.run.expr_text import predicate_text
+from omnigraph_sql.run.pending import pending_of
 from omnigraph_sql.run.relation import Build, Rel, listed, quoted
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.search_corpus import is_indexed, stored_corpus
@@ -49,21 +48,10 @@ class _Held:
     hidden: bytes | None
 
 
-_held_changes: dict[int, tuple[ReferenceType[TableChanges], _Held]] = {}
-
-
 def _held(tables: Tables, table: OpenTable, changes: TableChanges) -> _Held:
-    """Worked out once for as long as nothing more is staged: looking hidden rows up costs more than a search."""
-    key = id(changes)
-    known = _held_changes.get(key)
-    if known is not None and known[0]() is changes:
-        return known[1]
-    shadow = changes.shadow()
-    hidden = Shadow(tables, table, pa.array(sorted(shadow), pa.utf8())).block()[1] if shadow else None
-    rows = changes.rows().combine_chunks() if changes.batches else None
-    made = _Held(rows, hidden)
-    _held_changes[key] = (ref(changes, lambda _: _held_changes.pop(key, None)), made)
-    return made
+    pending = pending_of(tables, table, changes)
+    hidden = pending.shadow.block() if pending.shadow is not None else None
+    return _Held(pending.rows if changes.batches else None, hidden)
 
 
 @dataclass(frozen=True, slots=True)
