@@ -84,12 +84,14 @@ def open(
     durability: str = Durability.PROCESS,
     storage_options: dict[str, str] | None = None,
     embed: Embed | None = None,
+    memory_limit: int | None = None,
     seams: Seams | None = None,
 ) -> Graph:
     """Open a graph. For writing, whatever a dead writer left is finished or undone first; for reading, nothing is
     written. `embed` makes vectors of the texts that `nearest` is asked with: a list of texts in, as many vectors out.
     An acknowledged commit survives the death of the process; with `durability="fsync"` it survives a loss of
-    power too.
+    power too. `memory_limit` is how many bytes the query engine may use for one statement; what does not fit goes to
+    disk, and a step that cannot do so raises ResourceLimitExceeded.
 
     Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
     RecoveryRequired when nobody may decide what became of an operation.
@@ -101,7 +103,8 @@ def open(
     keeper = ContractKeeper.open(world)
     snapshot = world.manifest.current(branch).snapshot
     opening.check_tables(keeper.at(snapshot).catalog, snapshot)
-    return Graph(world, keeper, branch, Author(actor), read_only=read_only, plans=PlanCache())
+    runs = Runs(memory_limit)
+    return Graph(world, keeper, branch, Author(actor), read_only=read_only, plans=PlanCache(), runs=runs)
 
 
 def _schema_text(schema: str | Path) -> tuple[str, str]:
@@ -140,11 +143,12 @@ class Graph:
         read_only: bool,
         plans: PlanCache,
         pinned: Snapshot | None = None,
+        runs: Runs | None = None,
     ) -> None:
         self._world, self._keeper, self._plans = world, keeper, plans
         self._author, self._read_only = author, read_only or pinned is not None
         self._pinned = pinned
-        self._runs = Runs()
+        self._runs = runs or Runs()
         self._session = self._made_session(author, branch)
         self._closed = False
 
@@ -321,7 +325,8 @@ class Graph:
         """The same graph on another branch."""
         self._open()
         self._world.manifest.current(branch)
-        return Graph(self._world, self._keeper, branch, self._author, read_only=self._read_only, plans=self._plans)
+        runs, plans = self._runs.another(), self._plans
+        return Graph(self._world, self._keeper, branch, self._author, read_only=self._read_only, plans=plans, runs=runs)
 
     def at(self, point: str | int | datetime) -> Graph:
         """The graph as it was, for reading: at a commit's id, a version number, or an instant with its time zone.
@@ -330,8 +335,16 @@ class Graph:
         """
         self._open()
         pinned = state_at(self._world.manifest, self._branch, point)
+        runs, plans = self._runs.another(), self._plans
         return Graph(
-            self._world, self._keeper, pinned.branch, self._author, read_only=True, plans=self._plans, pinned=pinned
+            self._world,
+            self._keeper,
+            pinned.branch,
+            self._author,
+            read_only=True,
+            plans=plans,
+            pinned=pinned,
+            runs=runs,
         )
 
     def commits(self, branch: str | None = None, limit: int | None = None) -> list[GraphCommit]:

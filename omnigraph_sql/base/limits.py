@@ -132,3 +132,6 @@ SHELL_ROWS_MAX: Final = 1_000_000
 
 SHELL_BYTES_MAX: Final = 256 * 1024 * 1024
 """Most bytes of one result the shell holds in memory, to the end of the batch that reaches them."""
+
+MEMORY_LIMIT_BYTES_MIN: Final = 1024 * 1024
+"""Smallest memory limit that a graph may be opened with."""

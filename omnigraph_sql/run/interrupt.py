@@ -11,7 +11,8 @@ from threading import Lock, RLock, Thread
 from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
-from omnigraph_sql.base.errors import Interrupted
+from omnigraph_sql.base import limits
+from omnigraph_sql.base.errors import Interrupted, ResourceLimitExceeded
 
 T = TypeVar("T")
 _STOP: Final = object()
@@ -112,9 +113,11 @@ def _released(worker: _Worker) -> None:
 class Running:
     """One statement while it runs, until its last row was read. Waited for by one thread; stopped by any."""
 
-    __slots__ = ("__weakref__", "_inbox", "_stopped")
+    __slots__ = ("__weakref__", "_inbox", "_stopped", "memory_limit")
 
-    def __init__(self) -> None:
+    def __init__(self, memory_limit: int | None = None) -> None:
+        self.memory_limit = memory_limit
+        """Bytes it may use in memory; what does not fit goes to disk."""
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._stopped = False
 
@@ -153,18 +156,31 @@ class Running:
 class Runs:
     """The statements of a handle that are running or have rows left to be read."""
 
-    __slots__ = ("_lock", "_running")
+    __slots__ = ("_lock", "_running", "memory_limit")
 
-    def __init__(self) -> None:
+    def __init__(self, memory_limit: int | None = None) -> None:
+        if memory_limit is not None and memory_limit < limits.MEMORY_LIMIT_BYTES_MIN:
+            raise ResourceLimitExceeded(
+                "the memory limit is smaller than any statement can keep to",
+                resource="memory_limit",
+                limit=limits.MEMORY_LIMIT_BYTES_MIN,
+                actual=memory_limit,
+                hint=f"give {limits.MEMORY_LIMIT_BYTES_MIN} bytes or more",
+            )
+        self.memory_limit = memory_limit
         self._running: WeakSet[Running] = WeakSet()
         # A signal handler may interrupt while its own thread is in here.
         self._lock = RLock()
 
     def begin(self) -> Running:
-        made = Running()
+        made = Running(self.memory_limit)
         with self._lock:
             self._running.add(made)
         return made
+
+    def another(self) -> Runs:
+        """For another handle, with the same limit."""
+        return Runs(self.memory_limit)
 
     def interrupt(self) -> None:
         """Stop all of them; statements that begin later are not concerned."""

@@ -1,4 +1,4 @@
-"""The one DataFusion session of the process: locked, deterministic, with the checked functions statements rely on."""
+"""The DataFusion sessions of the process: locked, deterministic, with the checked functions statements rely on."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph_sql.base.errors import ExecutionError, OmniError
+from omnigraph_sql.base.errors import ExecutionError, OmniError, ResourceLimitExceeded
 from omnigraph_sql.engine.store.provider import failure_in
 
 MARK: Final = "omnigraph says: "
 """What our own functions begin their messages with, so that they are found in what the engine makes of them."""
 
+MEMORY_LIMIT: Final = "memory_limit"
+_SORT_AHEAD_BYTES: Final = 10 * 1024 * 1024
 _names = count(1)
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _CHECKED: Final[dict[str, Callable[..., Any]]] = {
@@ -35,14 +37,36 @@ def fresh_name() -> str:
 
 @cache
 def session() -> Any:
-    """The session. One partition: a statement that reads a part twice sees the same rows in the same order."""
+    """The session of statements without a limit. One partition: a statement that reads a part twice sees the same rows
+    in the same order."""
+    return _made(1, {})
+
+
+def engine_for(memory_limit: int | None) -> Any:
+    """The session for a statement. One with a limit of its own, in bytes, keeps to it by writing to disk what it can;
+    joins sort their sides then, which can be written, and hash none."""
+    if memory_limit is None:
+        return session()
+    from datafusion import RuntimeEnvBuilder
+
+    runtime = RuntimeEnvBuilder().with_fair_spill_pool(memory_limit).with_disk_manager_os()
+    # Joins are sorted only where rows could be spread over partitions.
+    ahead = max(1, min(_SORT_AHEAD_BYTES, memory_limit // 8))
+    options = {
+        "datafusion.optimizer.prefer_hash_join": "false",
+        "datafusion.execution.sort_spill_reservation_bytes": str(ahead),
+    }
+    return _made(2, options, runtime)
+
+
+def _made(partitions: int, options: dict[str, str], runtime: Any = None) -> Any:
     # A step that does not give its thread back for long must not keep others from being stopped.
     os.environ.setdefault("TOKIO_WORKER_THREADS", str((os.cpu_count() or 1) + 2))
     from datafusion import SessionConfig, SessionContext
 
     config = (
         SessionConfig()
-        .with_target_partitions(1)
+        .with_target_partitions(partitions)
         .with_information_schema(False)
         .set("datafusion.sql_parser.map_string_types_to_utf8view", "false")
         .set("datafusion.sql_parser.recursion_limit", "1000")
@@ -51,10 +75,17 @@ def session() -> Any:
         # Bounds found while a join is built do not reach our tables, and not every key has bounds.
         .set("datafusion.optimizer.enable_dynamic_filter_pushdown", "false")
     )
-    made = SessionContext(config)
-    for function in _functions():
+    for name, value in options.items():
+        config = config.set(name, value)
+    made = SessionContext(config, runtime)
+    for function in _registered():
         made.register_udf(function)
     return made
+
+
+@cache
+def _registered() -> tuple[Any, ...]:
+    return tuple(_functions())
 
 
 @cache
@@ -64,10 +95,10 @@ def _locked() -> Any:
     return SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
 
 
-def ask(text: str, values: dict[str, pa.Scalar]) -> Any:
+def ask(engine: Any, text: str, values: dict[str, pa.Scalar]) -> Any:
     """A DataFrame for a query; values are bound, never pasted. Raises ExecutionError."""
     with telling():
-        return session().sql_with_options(text, _locked(), param_values=values)
+        return engine.sql_with_options(text, _locked(), param_values=values)
 
 
 # ---- checked functions ------------------------------------------------------------------------------------------
@@ -126,7 +157,6 @@ _FAILURES: Final = (
         re.compile(r"overflow|out of range|too large to store|can't cast value", re.IGNORECASE),
         "a number is out of range",
     ),
-    (re.compile(r"Resources exhausted"), "the statement needs more memory than it may use"),
     (re.compile(r"regular expression|regex parse|Regular expression did not compile"), "the pattern is not valid"),
 )
 _BARE_TRUTHS: Final = ("BooleanScalar", "bit_wise_and")
@@ -140,6 +170,8 @@ def execution_error(error: BaseException) -> OmniError:
     stored = failure_in(text)
     if stored is not None:
         return stored
+    if "Resources exhausted" in text:
+        return _exhausted(text)
     if any(sign in text for sign in _BARE_TRUTHS):
         return Unpushable(_FALLBACK)
     for pattern, words in _FAILURES:
@@ -147,6 +179,26 @@ def execution_error(error: BaseException) -> OmniError:
         if found is not None:
             return ExecutionError(found.expand(words).rstrip(" '"))
     return ExecutionError(_FALLBACK, hint="a part of it is not supported by the query engine")
+
+
+_POOL: Final = re.compile(r"\(pool_size: ([\d.]+) (B|KB|MB|GB|TB)\)")
+_ASKED: Final = re.compile(r"allocate additional ([\d.]+) (B|KB|MB|GB|TB)")
+_UNITS: Final = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def _exhausted(text: str) -> ResourceLimitExceeded:
+    limit, more = (_bytes(pattern.search(text)) for pattern in (_POOL, _ASKED))
+    return ResourceLimitExceeded(
+        "the statement needs more memory than it may use, in a step that cannot go on on disk",
+        resource=MEMORY_LIMIT,
+        limit=limit,
+        actual=limit + more,
+        hint="raise memory_limit, or ask for less at once",
+    )
+
+
+def _bytes(found: re.Match[str] | None) -> int:
+    return int(float(found[1]) * _UNITS[found[2]]) if found is not None else 0
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
 from omnigraph_sql.run.interrupt import Running
 from omnigraph_sql.run.point import number_of_rows, rows_by_id
-from omnigraph_sql.run.query_engine import Unpushable, ask, session, telling
+from omnigraph_sql.run.query_engine import Unpushable, ask, telling
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
 from omnigraph_sql.run.scene import Scene
@@ -56,7 +56,7 @@ def _read(plan: Plan, build: Build, watch: Watch | None) -> pa.RecordBatchReader
         shown = build.text(rel, names) if names else build.text(build.with_columns(rel, {"": "TRUE"}), ("",))
         running = build.scene.running
         with telling():
-            stream, found = running.wait(lambda: _begun(build, ask(shown, build.values), watch))
+            stream, found = running.wait(lambda: _begun(build, ask(build.engine, shown, build.values), watch))
     finally:
         build.close()
     schema = pa.schema([_field(f, found.field(f.name).type) for f in plan.schema.fields])
@@ -96,7 +96,7 @@ def _begun(build: Build, frame: Any, watch: Watch | None) -> tuple[_Stream, pa.S
     physical = frame.execution_plan()
     watch(physical)
     parts = range(physical.partition_count)
-    return _Stream(chain.from_iterable(session().execute(physical, part) for part in parts)), frame.schema()
+    return _Stream(chain.from_iterable(build.engine.execute(physical, part) for part in parts)), frame.schema()
 
 
 def evaluate(items: tuple[tuple[str, Expr], ...], rows: pa.Table, scene: Scene) -> pa.Table:

@@ -21,7 +21,7 @@ from omnigraph_sql.engine.values import Snapshot, TableIdentity
 from omnigraph_sql.engine.write.staging import MutationStaging, TableChanges
 from omnigraph_sql.run.pending import pending_of
 from omnigraph_sql.run.places import opened, state_of
-from omnigraph_sql.run.query_engine import ask, fresh_name, session, telling
+from omnigraph_sql.run.query_engine import ask, engine_for, fresh_name, telling
 from omnigraph_sql.run.scene import Scene
 
 if TYPE_CHECKING:
@@ -103,6 +103,14 @@ class Build:
     wanted: dict[int, int] = field(default_factory=dict)
     """How many of the best rows of a ranking matter, by the identity of its plan node; all when it is not there."""
     numbers: int = 0
+    _engine: Any = None
+
+    @property
+    def engine(self) -> Any:
+        """The session all of it runs in, made when first needed."""
+        if self._engine is None:
+            self._engine = engine_for(self.scene.running.memory_limit)
+        return self._engine
 
     # ---- names and values ----
 
@@ -184,7 +192,7 @@ class Build:
         """Rows of a step, now."""
         text = self.text(rel, columns)
         with telling():
-            found: pa.Table = self.scene.running.wait(lambda: ask(text, self.values).to_arrow_table())
+            found: pa.Table = self.scene.running.wait(lambda: ask(self.engine, text, self.values).to_arrow_table())
         return found
 
     def kept(self, rel: Rel) -> Rel:
@@ -205,7 +213,7 @@ class Build:
         from datafusion import udf
 
         name = fresh_name()
-        session().register_udf(udf(compute, [takes], gives, "immutable", name))
+        self.engine.register_udf(udf(compute, [takes], gives, "immutable", name))
         self.functions.append(name)
         return name
 
@@ -214,7 +222,7 @@ class Build:
     def given(self, table: pa.Table, columns: Iterable[str], carried: Iterable[str] = ()) -> Rel:
         """Rows in memory as a step; the table's columns are named as the step's."""
         name = fresh_name()
-        session().register_record_batches(name, [readable_batches(table)])
+        self.engine.register_record_batches(name, [readable_batches(table)])
         self.registered.append(name)
         made = tuple(table.schema.names)
         return self.add(f"SELECT {listed(made)} FROM {name}", (), columns, carried)
@@ -229,7 +237,7 @@ class Build:
         found = self.tables.get(key)
         if found is None:
             name = fresh_name()
-            session().register_view(name, self._frame(of, snapshot, staging, within))
+            self.engine.register_view(name, self._frame(of, snapshot, staging, within))
             self.registered.append(name)
             self.tables[key] = found = name
         return found
@@ -245,18 +253,18 @@ class Build:
         tables = self.scene.world.tables
         table, changes = opened(self.scene, of, snapshot, staging)
         if changes is None:
-            return scan_with_pending(session(), table, None, None, within)
+            return scan_with_pending(self.engine, table, None, None, within)
         pending = pending_of(tables, table, changes)
         if pending.replaces:
-            return session().read_batches(readable_batches(pending.rows))
-        return scan_with_pending(session(), table, pending.rows, pending.shadow, within)
+            return self.engine.read_batches(readable_batches(pending.rows))
+        return scan_with_pending(self.engine, table, pending.rows, pending.shadow, within)
 
     def close(self) -> None:
         """Forget the tables; planned queries hold theirs."""
         for name in self.registered:
-            session().deregister_table(name)
+            self.engine.deregister_table(name)
         for name in self.functions:
-            session().deregister_udf(name)
+            self.engine.deregister_udf(name)
         self.functions.clear()
         self.registered.clear()
         self.tables.clear()
