@@ -55,8 +55,11 @@ def join(plan: pn.Join, build: Build, domain: Domain | None) -> Rel:
     outer = plan.kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
     if plan.on is None or not outer:
         # Above the join the engine drops a condition that comes out true; within, it hands it to the tables.
-        both = pairs_of(build, "JOIN", left, right, [])
-        return both if plan.on is None else _filtered(plan, plan.on, both, build, domain)
+        if plan.on is None:
+            # Of a join without a condition the engine hands pairs on as it makes them, few at a time.
+            left, right, link = linked(build, left, right, "<=")
+            return only(build, pairs_of(build, "JOIN", left, right, [link]), plan.schema.order)
+        return _filtered(plan, plan.on, pairs_of(build, "JOIN", left, right, []), build, domain)
     if left.carried or right.carried or outer_names(plan.on) - set(plan.schema.order):
         left, right = build.lifted(left, domain), build.lifted(right, domain)
     if not _sides_suffice(plan.on, left, right, domain):
@@ -67,15 +70,15 @@ def join(plan: pn.Join, build: Build, domain: Domain | None) -> Rel:
     return only(build, made, plan.schema.order)
 
 
-def linked(build: Build, left: Rel, right: Rel) -> tuple[Rel, Rel, str]:
-    """Both sides with a column that is the same in all rows, and their equality.
+def linked(build: Build, left: Rel, right: Rel, op: str = "=") -> tuple[Rel, Rel, str]:
+    """Both sides with a column that is the same in all rows, and their equality, or another comparison that holds.
 
     The engine takes a condition of an outer join apart and hands what reads one side to that side's table, which cannot
     take a bare truth value.
     """
     first, second = build.fresh(), build.fresh()
     left, right = build.with_columns(left, {first: "1"}), build.with_columns(right, {second: "1"})
-    return left, right, f"{left.column(first)} = {quoted(second)}"
+    return left, right, f"{left.column(first)} {op} {quoted(second)}"
 
 
 def _asked_columns(part: Expr, domain: Domain | None) -> frozenset[str]:

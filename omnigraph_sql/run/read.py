@@ -27,6 +27,8 @@ from omnigraph_sql.run.tail import answer
 _FIRST_ROWS: Final = 8192
 _AHEAD_ROWS: Final = 262_144
 _AHEAD_BYTES: Final = 16 * 1024 * 1024
+_SMALL_ROWS: Final = 1024
+"""Rows below which batches are put together: each costs whoever reads it about as much as so many rows."""
 __all__ = ["NOT_CONSTANT", "constant", "evaluate", "read"]
 
 Watch = Callable[[Any], object]
@@ -87,6 +89,9 @@ class _Stream:
             rows += made[-1].num_rows
             size += made[-1].nbytes
         self._rows = min(self._rows * 2, _AHEAD_ROWS)
+        if len(made) > 1 and rows < len(made) * _SMALL_ROWS and made[0].num_columns:
+            whole: list[pa.RecordBatch] = pa.Table.from_batches(made).combine_chunks().to_batches()
+            return whole
         return made
 
 
