@@ -8,7 +8,7 @@ from omnigraph_sql.base.errors import ExecutionError
 from omnigraph_sql.base.expr import TRUE, Expr, column_names, conjuncts, walk
 from omnigraph_sql.bind.bound import JoinKind
 from omnigraph_sql.plan import nodes as pn
-from omnigraph_sql.plan.node import SUBQUERIES, has_subquery, outer_names
+from omnigraph_sql.plan.node import SUBQUERIES, has_subquery, outer_names, walk_plan
 from omnigraph_sql.run.expr_text import cast, predicate_text
 from omnigraph_sql.run.relation import Build, Domain, Rel, listed, quoted
 from omnigraph_sql.run.scalars import is_known
@@ -57,6 +57,9 @@ def join(plan: pn.Join, build: Build, domain: Domain | None) -> Rel:
         # Above the join the engine drops a condition that comes out true; within, it hands it to the tables.
         if plan.on is None:
             # Of a join without a condition the engine hands pairs on as it makes them, few at a time.
+            if _sources(plan.right) < _sources(plan.left):
+                # The engine holds the left side and streams the right, so pairs of pairs go right.
+                left, right = right, left
             left, right, link = linked(build, left, right, "<=")
             return only(build, pairs_of(build, "JOIN", left, right, [link]), plan.schema.order)
         return _filtered(plan, plan.on, pairs_of(build, "JOIN", left, right, []), build, domain)
@@ -68,6 +71,10 @@ def join(plan: pn.Join, build: Build, domain: Domain | None) -> Rel:
     left, right, link = linked(build, left, right)
     made = pairs_of(build, _WORDS[plan.kind], left, right, [link, on])
     return only(build, made, plan.schema.order)
+
+
+def _sources(plan: pn.Plan) -> int:
+    return sum(isinstance(node, pn.Scan | pn.FunctionScan | pn.Values | pn.CteScan) for node in walk_plan(plan))
 
 
 def linked(build: Build, left: Rel, right: Rel, op: str = "=") -> tuple[Rel, Rel, str]:
