@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import combining, east_asian_width
 
 from omnigraph_sql.engine.write.txn import Receipt
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHOWN_ROWS: Final = 20
+_LOOKED_AT_ROWS: Final = 10_000
+"""Rows that showing a result may read; a longer one is not read to its end."""
 _CELL_CHARACTERS: Final = 60
 
 
@@ -167,10 +170,10 @@ class Result:
             return self._changed()
         head, more = self._head()
         every = (tuple(map(_cell, self.columns)), *head)
-        widths = [max(len(cell) for cell in column) for column in zip(*every, strict=True)]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in every]
+        widths = [max(map(_width, column)) for column in zip(*every, strict=True)]
+        lines = ["  ".join(_padded(c, w) for c, w in zip(row, widths, strict=True)).rstrip() for row in every]
         lines.insert(1, "  ".join("-" * w for w in widths))
-        return "\n".join([*lines, *([f"… {_counted(more, 'more row')}"] if more else [])])
+        return "\n".join([*lines, *([] if more == 0 else [f"… {_more(more)}"])])
 
     def _repr_html_(self) -> str:
         if self._counts is not None and not self.columns:
@@ -178,7 +181,7 @@ class Result:
         head, more = self._head()
         names = "".join(f"<th>{escape(_cell(name))}</th>" for name in self.columns)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in head)
-        rest = f"<p>… {_counted(more, 'more row')}</p>" if more else ""
+        rest = "" if more == 0 else f"<p>… {_more(more)}</p>"
         return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>{rest}"
 
     def _changed(self) -> str:
@@ -186,10 +189,51 @@ class Result:
         nodes, edges = _counted(self.affected_nodes, "node"), _counted(self.affected_edges, "edge")
         return f"{nodes} and {edges} changed{commit}"
 
-    def _head(self) -> tuple[list[tuple[str, ...]], int]:
-        table = self.arrow()
+    def _head(self) -> tuple[list[tuple[str, ...]], int | None]:
+        """The first rows as text, and how many more there are; None for more than were looked at."""
+        table, ended = self._ahead()
         rows = [tuple(map(_cell, row)) for row in _every(table.slice(0, _SHOWN_ROWS))]
-        return rows, max(0, table.num_rows - _SHOWN_ROWS)
+        more = max(0, table.num_rows - _SHOWN_ROWS)
+        return rows, more if ended else None
+
+    def _ahead(self) -> tuple[pa.Table, bool]:
+        """Rows that were not fetched, at least as many as are shown, and whether these are all; they stay to be read."""
+        begun = self._begun()
+        found: list[pa.RecordBatch] = []
+        rows = sum(batch.num_rows for batch in begun)
+        while self._table is None and rows <= _LOOKED_AT_ROWS:
+            batch = next(self._waiting, None)
+            if batch is None:
+                break
+            found.append(batch)
+            rows += batch.num_rows
+        ended = self._table is not None or rows <= _LOOKED_AT_ROWS
+        if self._table is None:
+            kind = type(self._reader)
+            self._reader = kind.from_batches(self._schema, chain(found, self._reader))
+            self._waiting = iter(self._reader)
+        return (self.arrow() if ended else _table(self._schema, [*begun, *found])), ended
+
+
+def _table(schema: pa.Schema, batches: list[pa.RecordBatch]) -> pa.Table:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches, schema)
+
+
+def _more(rows: int | None) -> str:
+    return "more rows" if rows is None else _counted(rows, "more row")
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes: wide characters two, those that sit on others none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
 
 
 def _every(table: pa.Table) -> Iterator[tuple[Any, ...]]:

@@ -223,3 +223,26 @@ def test_results_of_mutations(tmp_path: Path) -> None:
     returned = graph.sql("INSERT INTO Note (text) VALUES ('b'), ('a') RETURNING text AS said")
     assert (returned.columns, returned.fetchall(), returned.rowcount) == (("said",), [("b",), ("a",)], 2)
     assert returned.commit_id == graph.head
+
+
+def test_a_table_in_text_lines_up_for_wide_characters_and_for_marks_on_others() -> None:
+    table = pa.table({"town": ["東京", "Lima", "Cuzco\u0301"], "n": [1, 22, 333]})
+    lines = repr(Result(table.to_reader())).splitlines()
+    assert lines[2:] == ["東京   1", "Lima   22", "Cuzco\u0301  333"]
+
+
+def test_showing_a_long_result_reads_no_more_than_its_beginning_and_leaves_all_rows() -> None:
+    read: list[int] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for number in range(100):
+            read.append(number)
+            yield pa.RecordBatch.from_pydict({"n": list(range(number * 1000, (number + 1) * 1000))})
+
+    result = Result(pa.RecordBatchReader.from_batches(pa.schema([("n", pa.int64())]), batches()))
+    assert result.fetchone() == (0,)
+    assert repr(result).splitlines()[2] == "1"
+    assert repr(result).endswith("… more rows")
+    assert "<p>… more rows</p>" in result._repr_html_()
+    assert len(read) < 20
+    assert [row[0] for row in result] == list(range(1, 100_000))
