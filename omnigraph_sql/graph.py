@@ -34,6 +34,7 @@ from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
 from omnigraph_sql.run.copy import export_to
+from omnigraph_sql.run.ground import kept_facts
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
 from omnigraph_sql.statements import compiled_under, steps_of
@@ -392,6 +393,7 @@ class Graph:
             "format": snapshot.stamp,
             "tables": [{"name": pin.key, "rows": pin.row_count, "version": pin.version} for pin in snapshot.tables],
             "pending_operations": pending_operations(self._world),
+            "kept": kept_facts(self._world.root),
         }
 
     def close(self) -> None:

@@ -47,6 +47,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         "head": found["head"],
         "manifest": f"version {found['manifest_version']}",
         "pending": _pending(found["pending_operations"]),
+        "kept": f"{found['kept']['disk_bytes']} bytes of adjacency on disk, {found['kept']['bytes']} in memory",
     }
     yield from (f"{name:<9} {fact}" for name, fact in facts.items())
     yield ""

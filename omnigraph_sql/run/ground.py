@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from omnigraph_sql.base.catalog import EdgeType, TableType
 from omnigraph_sql.base.errors import ExecutionError
 from omnigraph_sql.base.travel import ReadPoint
 from omnigraph_sql.engine.store.derived import DerivedFiles
+from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.values import TableIdentity
 from omnigraph_sql.run.held import Held
 from omnigraph_sql.run.links import Links
 from omnigraph_sql.run.relation import Build
 from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.shelf import SHELF
+
+
+def kept_facts(root: GraphRoot) -> dict[str, int]:
+    """What the process keeps in memory for the graphs it has open, and what is kept on disk for this one."""
+    return {**asdict(SHELF.facts()), "disk_bytes": DerivedFiles.at(root).nbytes()}
 
 
 class Ground:
