@@ -30,6 +30,7 @@ class Ground:
         self._snapshot, self._staging = build.state(at)
         self._tables: dict[TableIdentity, Held] = {}
         self._links: dict[TableIdentity, Links] = {}
+        self._files: DerivedFiles | None = None
 
     def held(self, of: TableType) -> Held:
         identity = TableIdentity.of(of)
@@ -52,7 +53,7 @@ class Ground:
             source, target = catalog.node(edge.source), catalog.node(edge.target)
             if source is None or target is None:
                 return None
-            files = DerivedFiles.at(self.scene.world.root)
+            self._files = self._files or DerivedFiles.at(self.scene.world.root)
             ends = self.held(source), self.held(target)
-            found = self._links[identity] = Links(self.held(edge), *ends, files)
+            found = self._links[identity] = Links(self.held(edge), *ends, self._files)
         return found

@@ -91,12 +91,13 @@ class Step:
 
 
 def _once(step: Step, told: Amount) -> Amount:
-    degrees = step.near.parts[0].first
-    most = told.bound * max(1, int(step.near.size))
-    if len(step.near.parts) == 1 and len(degrees) > 1:
-        most = told.bound * max(1, int(np.diff(degrees).max()))
+    most = told.bound * max(1, step.near.size)
+    exact = most < _EXACT
+    if not exact:
+        most = told.bound * max(1, *(int(np.diff(part.first).max(initial=0)) for part in step.near.parts))
+        most *= len(step.near.parts)
     active = np.flatnonzero(told.values)
-    if len(active) * _SPARSE_SHARE < len(told.values) and told.bound * max(1, step.near.size) < _EXACT:
+    if exact and len(active) * _SPARSE_SHARE < len(told.values):
         reach = sum(int((part.first[active + 1] - part.first[active]).sum()) for part in step.far.parts)
         if reach * _SPARSE_SHARE < step.near.size:
             return Amount(_pushed(step, told.values, active), most)
@@ -108,10 +109,13 @@ def _once(step: Step, told: Amount) -> Amount:
 
 def _pushed(step: Step, values: npt.NDArray[Any], active: Ints) -> npt.NDArray[Any]:
     """The sum, following the links of the nodes that have something to tell."""
-    made = np.zeros(step.near.nodes, np.float64)
+    told = values[active]
+    made: npt.NDArray[Any] | None = None
     for part in step.far.parts:
         owner, place = part.places(active)
-        made += np.bincount(part.ends[place], weights=values[active][owner], minlength=step.near.nodes)
+        found = np.bincount(part.ends[place], weights=told[owner], minlength=step.near.nodes)
+        made = found if made is None else made + found
+    assert made is not None
     return made if values.dtype.kind == "f" else made.astype(np.int64)
 
 
