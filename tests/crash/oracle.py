@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import lance
+import pyarrow as pa
 
 from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.engine.opening import open_for_writing
@@ -93,13 +94,23 @@ def _normal(rows: list[dict[str, Any]]) -> Rows:
     return tuple(sorted(json.dumps(row, sort_keys=True) for row in rows))
 
 
+def _shown(table: pa.Table) -> Rows:
+    """The rows, in which every column is named; of an empty table the names alone."""
+    return _normal(table.to_pylist()) or tuple(table.schema.names)
+
+
+def rows_in(tables: Tables, key: str) -> list[dict[str, Any]]:
+    """The rows that a table shows."""
+    return [json.loads(row) for row in tables[key] if row.startswith("{")]
+
+
 def raw_tables(root: Path, rows: list[dict[str, Any]]) -> Tables:
     found = {}
     for key, (path, branch, version, count) in raw_pins(rows).items():
         table = lance.dataset(_address(root, path, branch), version=version).to_table()
         if table.num_rows != count:
             raise ValueError(f"{key} at version {version} has {table.num_rows} rows, the manifest says {count}")
-        found[key] = _normal(table.to_pylist())
+        found[key] = _shown(table)
     return found | raw_schema(root, rows)
 
 
@@ -122,7 +133,8 @@ def engine_tables(root: Path, branch: str) -> Tables:
     snapshot = world.manifest.current(branch).snapshot
     found: Tables = {}
     for pin in snapshot.tables:
-        found[pin.key] = _normal(world.tables.open(pin).dataset.to_table().to_pylist())
+        table = world.tables.open(pin).dataset.to_table()
+        found[pin.key] = _shown(table)
     if snapshot.contract is not None:
         found["schema"] = ((world.objects.get(schema_path(snapshot.contract)) or b"").decode(),)
     return found

@@ -21,7 +21,7 @@ from tests.faults.power import Moment, watched
 
 FULL = os.environ.get("OMNI_CRASH") == "full"
 SEED = int(os.environ.get("OMNI_CRASH_SEED", str(SystemRandom().randrange(2**32))))
-MOMENTS_MAX = 100_000 if FULL else 5
+MOMENTS_MAX = 8 if FULL else 5
 CHOSEN = sorted(SCENES) if FULL else ["insert", "delete on a new branch", "load that merges", "indexing"]
 
 

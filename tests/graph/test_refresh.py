@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
@@ -32,6 +35,57 @@ def die(folder: Path, place: str, hit: int = 1) -> None:
 def folder(tmp_path: Path) -> Path:
     og.init(tmp_path / "g.omni", schema=SCHEMA)
     return tmp_path / "g.omni"
+
+
+_VICTIM = """
+import sys
+from dataclasses import replace
+from omnigraph_sql import graph as og
+from omnigraph_sql.base.seams import Fault, Kill, PlannedFaults
+from omnigraph_sql.engine.world import Seams
+
+folder, place, hit = sys.argv[1:]
+faults = PlannedFaults([Fault(place, Kill(), int(hit))])
+writer = og.open(folder, actor="bob", seams=replace(Seams.system(), failpoints=faults))
+writer.sql("INSERT INTO A VALUES ('a'); INSERT INTO B VALUES ('b')")
+"""
+
+
+def killed(folder: Path, place: str, hit: int = 1) -> None:
+    """The same in a process of its own, which really dies."""
+    done = subprocess.run([sys.executable, "-c", _VICTIM, str(folder), place, str(hit)], timeout=120, check=False)
+    assert done.returncode == -SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("place", "hit", "kinds", "shown", "left"),
+    [
+        ("arm.after", 1, ["Discarded"], [], 0),
+        ("commit.after_table", 1, [], [], 1),
+        ("commit.after_table", 2, [], [], 1),
+        ("confirm.after", 1, ["RolledForward"], [("a",), ("b",)], 0),
+        ("publish.after_merge", 1, ["RolledForward"], [("a",), ("b",)], 0),
+        ("publish.after", 1, ["RolledForward"], [("a",), ("b",)], 0),
+    ],
+)
+def test_what_a_killed_process_left_is_healed_or_left_by_a_refresh_of_another(
+    folder: Path, place: str, hit: int, kinds: list[str], shown: list[tuple[str]], left: int
+) -> None:
+    """The handle was open all the time. What has to be undone waits for `recover`, and is reported until then."""
+    graph = og.open(folder)
+    killed(folder, place, hit)
+    graph.refresh()
+    assert rows(graph) == shown
+    assert graph.stats()["pending_operations"] == left
+    assert [row["kind"] for row in graph._world.audit.rows()] == kinds
+    if left:
+        with pytest.raises(RecoveryRequired):
+            graph.sql("INSERT INTO A VALUES ('c')")
+        assert [found.kind for found in graph.recover()] == ["RolledBack"]
+        assert rows(graph) == []
+    assert graph.sql("INSERT INTO A VALUES ('c')").affected_nodes == 1
+    graph.refresh()
+    assert len(graph._world.audit.rows()) == 1
 
 
 def rows(graph: og.Graph) -> list[tuple[object, ...]]:

@@ -10,21 +10,23 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from signal import SIGKILL
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from omnigraph_sql.engine.opening import open_for_writing
-from tests.crash.oracle import Seen, at_rest, observe
+from tests.crash.oracle import Seen, at_rest, observe, rows_in
 from tests.crash.scenes import make, world_at
 from tests.processes.worker import COUNTER
 
 FULL = os.environ.get("OMNI_CRASH") == "full"
 SEED = int(os.environ.get("OMNI_SEED", "7"))
-PROCESSES, MUTATIONS, KILL_EVERY = (8, 50, 12) if FULL else (4, 12, 8)
+PROCESSES, MUTATIONS, KILLS_MAX = (8, 50, 60) if FULL else (4, 12, 6)
+KILL_SECONDS = 1.0
 _FATES = ("arm.after", "commit.after_table", "confirm.before", "confirm.after", "publish.after_merge", "disarm.before")
 _QUIET_SECONDS_MAX = 90
 """Longest silence of all processes together; more is a hang."""
@@ -42,6 +44,7 @@ class Run:
     left: dict[str, int] = field(default_factory=dict)
     heard: list[tuple[str, list[Any]]] = field(default_factory=list)
     killed: set[str] = field(default_factory=set)
+    ready: set[str] = field(default_factory=set)
     started: int = 0
 
     def start(self, count: int) -> None:
@@ -73,24 +76,31 @@ class Run:
         self.said.put((name, None))
 
     def finish(self) -> None:
-        """Listen until all have ended, and kill one of them after every few commits."""
-        done = 0
+        """Listen until all have ended, and kill one of them every second."""
+        heard = due = monotonic()
         while self.live:
-            name, facts = self.said.get(timeout=_QUIET_SECONDS_MAX)
+            now = monotonic()
+            if now >= due:
+                due = now + KILL_SECONDS
+                self._kill()
+            try:
+                name, facts = self.said.get(timeout=due - now if now < due else KILL_SECONDS)
+            except Empty:
+                assert now - heard < _QUIET_SECONDS_MAX, f"{sorted(self.live)} hang"
+                continue
+            heard = now
             if facts is None:
                 self._ended(name)
                 continue
+            self.ready.add(name)
             self.heard.append((name, facts))
             if facts[0] in ("done", "unknown") or (facts[0] == "lost" and facts[3] == "KeyConflict"):
                 self.left[name] -= 1
-            if facts[0] == "done":
-                done += 1
-                if done % KILL_EVERY == 0:
-                    self._kill()
 
     def _kill(self) -> None:
-        victims = sorted(self.live.keys() - self.killed)
-        if victims:
+        """One of those that have begun; starting takes longer than a second on a busy machine."""
+        victims = sorted((self.live.keys() & self.ready) - self.killed)
+        if victims and len(self.killed) < KILLS_MAX:
             victim = self.choice.choice(victims)
             self.killed.add(victim)
             self.live[victim].kill()
@@ -158,7 +168,7 @@ def _everything_acknowledged_is_there(run: Run, start: Seen, seen: Seen) -> None
 
 
 def _rows(seen: Seen, key: str) -> dict[str, dict[str, Any]]:
-    found = [json.loads(row) for row in seen.now["main"][key]]
+    found = rows_in(seen.now["main"], key)
     assert len({row["id"] for row in found}) == len(found), f"an id of {key} is there twice"
     return {row["id"]: row for row in found}
 

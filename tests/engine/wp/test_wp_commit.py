@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph_sql import graph as og
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import (
     BoundaryViolation,
     ConstraintViolation,
@@ -33,7 +34,7 @@ from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.world import Seams
 from omnigraph_sql.engine.write.staging import Budget, MutationStaging
 from omnigraph_sql.engine.write.txn import Author, WriteTxn, write
-from tests.crash.oracle import at_rest, broken_chain, drift, engine_tables, observe, sidecars
+from tests.crash.oracle import at_rest, broken_chain, drift, engine_tables, observe, rows_in, sidecars
 from tests.crash.scenes import (
     BRANCH,
     SCENES,
@@ -59,6 +60,8 @@ from tests.crash.scenes import (
 from tests.crash.sweep import fresh
 from tests.engine.wp.places import At, digest, world_doing
 
+WRITTEN = ("node:Person", "node:Thing", "edge:Likes")
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -79,7 +82,7 @@ def _one(key: str) -> Fill:
 
 
 def _ids(root: Path, key: str = "node:Person") -> list[str]:
-    return [json.loads(row)["id"] for row in observe(root).now["main"][key]]
+    return [row["id"] for row in rows_in(observe(root).now["main"], key)]
 
 
 def test_wp_01_a_reader_sees_one_commit_and_never_a_mixture(root: Path) -> None:
@@ -100,7 +103,7 @@ def test_wp_01_a_reader_sees_one_commit_and_never_a_mixture(root: Path) -> None:
     looks: set[int] = set()
     while writer.is_alive():
         tables = engine_tables(root, "main")
-        seen = [{json.loads(r)["id"] for r in rows if json.loads(r)["id"].startswith("k")} for rows in tables.values()]
+        seen = [{row["id"] for row in rows_in(tables, key) if row["id"].startswith("k")} for key in WRITTEN]
         assert seen[0] == seen[1] == seen[2]
         looks.add(len(seen[0]))
     writer.join(60)
@@ -151,7 +154,7 @@ def test_wp_03_the_next_write_succeeds_after_a_failure(what: str, root: Path) ->
 
 
 def test_wp_04_one_write_is_one_commit_and_at_most_one_version_of_a_table(root: Path) -> None:
-    world = world_at(root)
+    world, made = world_at(root), len(observe(root).commits["main"])
     for fill in (insert, upsert, update(world), delete(world), overwrite):
         before = world.manifest.current("main").snapshot
         receipt = change(world, fill)
@@ -160,7 +163,7 @@ def test_wp_04_one_write_is_one_commit_and_at_most_one_version_of_a_table(root: 
         assert receipt.commit_id == after.head
         grown = [new.version - old.version for old, new in zip(before.tables, after.tables, strict=True)]
         assert set(grown) == {0, 1} or set(grown) == {1}
-    assert len(observe(root).commits["main"]) == 3 + 5
+    assert len(observe(root).commits["main"]) == made + 5
 
 
 def test_wp_05_a_mutation_that_changes_nothing_leaves_no_trace(tmp_path: Path) -> None:
@@ -244,7 +247,7 @@ def test_wp_12_of_two_updates_the_later_is_refused_and_none_is_lost(root: Path) 
     once = observe(root).now
     change(world, update(world))
     assert observe(root).now != once
-    numbers = {json.loads(r)["id"]: json.loads(r)["n"] for r in observe(root).now["main"]["node:Person"]}
+    numbers = {row["id"]: row["n"] for row in rows_in(observe(root).now["main"], "node:Person")}
     assert numbers["p1"] == 1 + 2000
 
 
@@ -329,17 +332,17 @@ def test_wp_17_cardinality_counts_an_edge_once_however_often_it_is_sent(tmp_path
 
 
 def test_wp_18_no_commit_shows_an_edge_without_its_nodes(root: Path) -> None:
-    world = world_at(root)
+    world, made = world_at(root), len(observe(root).past)
     for fill in (insert, delete(world), upsert, _orphan, next_one, overwrite):
         try:
             change(world, fill)
         except ConstraintViolation:
             assert fill is _orphan
     past = observe(root).past
-    assert len(past) == 3 + 5
+    assert len(past) == made + 5
     for commit, tables in past.items():
-        ids = {key: {json.loads(row)["id"] for row in rows} for key, rows in tables.items()}
-        for row in map(json.loads, tables["edge:Likes"]):
+        ids = {key: {row["id"] for row in rows_in(tables, key)} for key in WRITTEN}
+        for row in rows_in(tables, "edge:Likes"):
             assert row["src"] in ids["node:Person"], commit
             assert row["dst"] in ids["node:Thing"], commit
 
@@ -371,3 +374,53 @@ def test_wp_41_limits_are_inclusive() -> None:
     MutationStaging(Budget(bytes=rows.nbytes)).insert(person(), rows)
     with pytest.raises(ResourceLimitExceeded):
         MutationStaging(Budget(bytes=rows.nbytes - 1)).insert(person(), rows)
+
+
+def _many(count: int) -> pa.Table:
+    """Rows of Thing that share the memory of one."""
+    one = nodes(thing(), ("x", 0))
+    return pa.table([pa.array([column[0].as_py()] * count, column.type) for column in one.columns], schema=one.schema)
+
+
+@pytest.mark.parametrize(("above", "refused"), [(-1, False), (0, False), (1, True)])
+def test_wp_41_a_transaction_holds_as_many_rows_as_the_limit_says(above: int, refused: bool) -> None:
+    """The real limit, of rows that are updated and of ids that are deleted, however they are split."""
+    for parts in (1, 2):
+        staging = MutationStaging()
+        count = limits.STAGED_ROWS_MAX // parts
+        for _ in range(parts - 1):
+            staging.upsert(thing(), _many(count))
+        with pytest.raises(ResourceLimitExceeded) if refused else nullcontext() as told:
+            staging.upsert(thing(), _many(count + above))
+        if told is not None:
+            assert (told.value.resource, told.value.limit) == ("staged_rows", limits.STAGED_ROWS_MAX)
+            assert told.value.actual == limits.STAGED_ROWS_MAX + 1
+
+
+@pytest.mark.parametrize(("above", "refused"), [(-1, False), (0, False), (1, True)])
+def test_wp_41_a_transaction_holds_as_many_bytes_as_the_limit_says(above: int, refused: bool) -> None:
+    """The real limit: sixteen times the same 64 MiB of one text."""
+    parts = 16
+    share, rest = divmod(limits.STAGED_BYTES_MAX, parts)
+    assert rest == 0
+    fixed = nodes(thing(), ("", 0)).nbytes
+    most = pa.table({"id": [""], "tag": ["x" * (share - fixed)], "n": [0]}, schema=table_schema(thing()))
+    last = pa.table({"id": [""], "tag": ["x" * (share - fixed + above)], "n": [0]}, schema=table_schema(thing()))
+    assert most.nbytes == share
+    staging = MutationStaging()
+    staging.upsert(thing(), pa.concat_tables([most] * (parts - 1)))
+    with pytest.raises(ResourceLimitExceeded) if refused else nullcontext() as told:
+        staging.upsert(thing(), last)
+    if told is not None:
+        assert (told.value.resource, told.value.limit) == ("staged_bytes", limits.STAGED_BYTES_MAX)
+        assert told.value.actual == limits.STAGED_BYTES_MAX + 1
+
+
+def test_wp_41_a_statement_beyond_the_rows_of_a_transaction_leaves_nothing(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", schema="node Note { n: I64 }")
+    before = digest(tmp_path)
+    with pytest.raises(ResourceLimitExceeded) as told:
+        graph.sql(f"INSERT INTO Note (n) SELECT n FROM generate_series(1, {limits.STAGED_ROWS_MAX + 1}) AS s(n)")
+    assert (told.value.resource, told.value.actual) == ("staged_rows", limits.STAGED_ROWS_MAX + 1)
+    assert digest(tmp_path) == before
+    graph.sql("INSERT INTO Note (n) VALUES (1)")
