@@ -48,7 +48,7 @@ bench: $(TEST_STAMP)  ## run every benchmark in bench/
 	@set -e; for script in bench/[!_]*.py; do [ -e "$$script" ] || continue; echo "== $$script"; $(PY) "$$script"; done
 
 crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, many processes
-	OMNI_CRASH=full $(PY) -m pytest tests/crash tests/faults tests/processes tests/engine/wp -n $(WORKERS) -q -rP --timeout=0
+	OMNI_CRASH=full $(PY) -m pytest tests/crash tests/faults tests/processes tests/engine/wp tests/s3 -n $(WORKERS) -q -rP --timeout=0
 
 peers: $(TEST_STAMP)  ## thousands of generated SQL questions, asked of DuckDB too
 	OMNI_DUCK_GRAPHS=60 $(PY) -m pytest tests/run/test_sql_like_duckdb.py -q --timeout=0 -n $(WORKERS)

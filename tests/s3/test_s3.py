@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,58 +23,7 @@ from omnigraph_sql.engine.store.lease import RemoteLeases, lease_name
 from omnigraph_sql.engine.store.root import RECOVERY, GraphRoot
 from tests.engine.recovery.crashes import crash
 from tests.engine.worlds import SCHEMA, START, NoPause, at, held, make, seams, sidecars, upsert
-
-KEY, SECRET, TOKEN = "AKIDMARKER", "SECRETMARKER/+x", "TOKENMARKER=="
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """A bucket and how to reach it."""
-
-    url: str
-    client: Any
-
-    @property
-    def options(self) -> dict[str, str]:
-        return {
-            "aws_endpoint": self.url,
-            "aws_access_key_id": KEY,
-            "aws_secret_access_key": SECRET,
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-            "aws_virtual_hosted_style_request": "false",
-        }
-
-    def root(self, prefix: str) -> GraphRoot:
-        return GraphRoot.parse(f"s3://graphs/{prefix}", self.options)
-
-    def keys(self, prefix: str) -> dict[str, str]:
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket="graphs", Prefix=prefix)
-        return {item["Key"]: item["ETag"] for page in pages for item in page.get("Contents", [])}
-
-
-@pytest.fixture(scope="module")
-def store() -> Iterator[Store]:
-    server_module = pytest.importorskip("moto.server", reason="the object store is emulated by moto[server]")
-    boto3 = pytest.importorskip("boto3", reason="the bucket is made with boto3")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = server_module.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        url = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
-        client = boto3.client(
-            "s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id=KEY, aws_secret_access_key=SECRET
-        )
-        client.create_bucket(Bucket="graphs")
-        yield Store(url, client)
-    finally:
-        server.stop()
-
-
-@pytest.fixture
-def root(store: Store, request: pytest.FixtureRequest) -> GraphRoot:
-    return store.root(f"t/{abs(hash(request.node.name)):x}")
-
+from tests.s3.stores import KEY, SECRET, TOKEN, Store
 
 # ---- a graph --------------------------------------------------------------------------------------------------------
 
