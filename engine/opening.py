@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import ConflictError, FormatError, OmniError, StorageError
 from omnigraph_sql.engine.manifest.format import stamp_metadata
 from omnigraph_sql.engine.manifest.rows import CommitRow, HeadRow, ManifestRow, TableRow, VersionRow, to_table
 from omnigraph_sql.engine.recovery.heal import Recovered, mend, recover
+from omnigraph_sql.engine.store.objects import PROBE, litter_instant
 from omnigraph_sql.engine.store.root import AUDIT, CLAIM, RECOVERY, SCHEMA_IR, SCHEMA_STATE, SCHEMA_TEXT
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot, TableIdentity, TablePin, table_key, table_path
@@ -162,13 +165,23 @@ def open_for_writing(world: World) -> list[Recovered]:
             raise
         world.manifest.current(MAIN)
     _probe(world)
+    _clear_litter(world)
     return recover(world)
+
+
+def _clear_litter(world: World) -> None:
+    """Remove what killed writers left of control objects they were about to write. Nobody takes minutes for one."""
+    oldest = world.seams.clock.now() - timedelta(seconds=limits.LEASE_SECONDS_MAX)
+    for name in world.objects.list(RECOVERY):
+        made = litter_instant(name)
+        if made is not None and made < oldest:
+            world.objects.delete(f"{RECOVERY}/{name}")
 
 
 def _probe(world: World) -> None:
     """Create-if-absent must be atomic: the second of two creations has to be refused."""
     for _ in range(_PROBE_NAMES_MAX):
-        path = f"{RECOVERY}/.probe-{world.seams.ids.ulid()}"
+        path = f"{RECOVERY}/{PROBE}{world.seams.ids.ulid()}"
         if world.objects.put_new(path, b"probe"):
             break
     else:

@@ -45,7 +45,7 @@ _SCHEMA_SUFFIX: Final = ".pg"
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch and its newest commit."""
+    """A branch, its newest commit, and when the branch was made."""
 
     name: str
     head: str
@@ -313,9 +313,8 @@ class Graph:
         return [self._branch_facts(name) for name in names]
 
     def _branch_facts(self, name: str) -> Branch:
-        head = self._world.manifest.current(name).snapshot.head
-        commits = {commit.id: commit for commit in self._world.manifest.commits(name)}
-        return Branch(name, head, commits[head].created_at)
+        manifest = self._world.manifest
+        return Branch(name, manifest.current(name).snapshot.head, manifest.made_at(name))
 
     def create_branch(self, name: str, *, from_: str = MAIN) -> Branch:
         """A new branch at the head of another one. Copies no rows."""

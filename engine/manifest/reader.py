@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from threading import Lock
 
 from omnigraph_sql.base.errors import StorageError
@@ -89,6 +90,15 @@ class ManifestReader:
     def forget(self, branch: str) -> None:
         with self._lock:
             self._kept.pop(branch, None)
+
+    def made_at(self, branch: str) -> datetime:
+        """When a branch was made; main with the graph. Raises StorageError (not_found)."""
+        if branch == MAIN:
+            return min(commit.created_at for commit in self.commits(MAIN) if commit.parent is None)
+        found = self.table.branch_instants().get(branch)
+        if found is None:
+            raise StorageError(f"there is no branch {branch}", kind="not_found")
+        return found
 
     def has_commit(self, branch: str, commit_id: str) -> bool:
         """Whether a commit is visible on a branch; reads afresh."""

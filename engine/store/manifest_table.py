@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -183,11 +184,18 @@ class ManifestTable:
 
     def branches(self) -> dict[str, str]:
         """Names and identifiers of all branches but main; an identifier is never given twice."""
+        return {name: _identifier(name, facts) for name, facts in self._branches().items()}
+
+    def branch_instants(self) -> dict[str, datetime]:
+        """When each branch but main was made, to the second."""
+        return {name: datetime.fromtimestamp(int(facts["create_at"]), UTC) for name, facts in self._branches().items()}
+
+    def _branches(self) -> dict[str, dict[str, Any]]:
         view = self.open(MAIN)
         try:
             self.failpoints.hit("manifest.branches")
-            found = view.dataset.branches.list()
-            return {name: _identifier(name, facts) for name, facts in found.items()}
+            found: dict[str, dict[str, Any]] = view.dataset.branches.list()
+            return found
         except Exception as error:
             raise storage_error(error, "listing branches", self._root) from error
 

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import ResourceLimitExceeded
-from omnigraph_sql.base.seams import Failpoints, IdSource
+from omnigraph_sql.base.seams import Failpoints, IdSource, ulid_instant
 from omnigraph_sql.engine.store.failures import storage_error
 from omnigraph_sql.engine.store.root import GraphRoot
+
+PROBE: Final = ".probe-"
+"""How objects that only test the storage are called, before a ULID."""
+
+_LITTER: Final = re.compile(rf"(?:{re.escape(PROBE)}|\..+\.)(?P<ulid>[0-7][0-9A-HJKMNP-TV-Z]{{25}})(?:\.tmp)?")
+
+
+def litter_instant(name: str) -> datetime | None:
+    """When an object that is only passing was begun; None for every other one."""
+    found = _LITTER.fullmatch(name)
+    if found is None or not (name.startswith(PROBE) or name.endswith(".tmp")):
+        return None
+    return ulid_instant(found["ulid"])
 
 
 class Objects(Protocol):

@@ -133,6 +133,13 @@ class UlidSource:
         return str(UUID(bytes=os.urandom(16), version=4))
 
 
+def ulid_instant(text: str) -> datetime:
+    """When a ULID was made, to the millisecond."""
+    from ulid import ULID
+
+    return ULID.from_str(text).datetime
+
+
 def _ulid_texts(first: int, count: int) -> pa.Array:
     """The numbers from `first` on as ULIDs: 26 digits of 5 bits each, all at once."""
     import numpy as np

@@ -52,7 +52,7 @@ def _branches(scene: Scene) -> Iterator[Row]:
         head = manifest.current(name).snapshot.head
         commit = next((c for c in manifest.commits(name) if c.id == head), None)
         parent = commit.parent if commit is not None else None
-        yield {"name": name, "head": head, "parent": parent, "created_at": commit.created_at if commit else None}
+        yield {"name": name, "head": head, "parent": parent, "created_at": manifest.made_at(name)}
 
 
 def _commits(scene: Scene) -> Iterator[Row]:

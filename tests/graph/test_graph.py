@@ -374,3 +374,16 @@ def test_branches_know_a_time(graph: Graph) -> None:
     (main,) = graph.branches()
     assert isinstance(main.created_at, datetime)
     assert main.created_at.tzinfo is UTC
+
+
+def test_a_branch_keeps_the_instant_it_was_made_at(graph: Graph) -> None:
+    (main,) = graph.branches()
+    assert main.created_at == graph.commits()[-1].created_at
+    before = datetime.now(UTC).replace(microsecond=0)
+    made = graph.create_branch("dev")
+    assert before <= made.created_at <= datetime.now(UTC)
+    graph.sql("INSERT INTO Airport (code, city) VALUES ('XXX', 'x')")
+    graph.checkout("dev").sql("INSERT INTO Airport (code, city) VALUES ('YYY', 'y')")
+    assert {b.name: b.created_at for b in graph.branches()} == {"main": main.created_at, "dev": made.created_at}
+    shown = dict(graph.sql("SELECT name, created_at FROM omni.branches").fetchall())
+    assert shown == {"main": main.created_at, "dev": made.created_at}

@@ -311,7 +311,7 @@ def test_storage_that_does_not_create_atomically_is_refused_by_init_and_by_a_wri
 def test_the_probe_leaves_nothing_and_deletes_nothing_foreign(tmp_path: Path) -> None:
     make(tmp_path / "g")
     world = at(tmp_path / "g")
-    taken, free = "0" * 26, "1" * 26
+    taken, free = world.seams.ids.ulid(), world.seams.ids.ulid()
 
     given = [taken, free]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ulid import ULID
 
 from omnigraph_sql import graph
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import FormatError, StorageError
 from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.manifest.publisher import Delta, Lineage, Publication, publish
 from omnigraph_sql.engine.manifest.rows import TableRow, TombstoneRow
-from omnigraph_sql.engine.store.root import SCHEMA_IR, SCHEMA_STATE, SCHEMA_TEXT
+from omnigraph_sql.engine.store.root import RECOVERY, SCHEMA_IR, SCHEMA_STATE, SCHEMA_TEXT
 from omnigraph_sql.engine.values import TableIdentity, TablePin
 from tests.engine.recovery.crashes import crash
 from tests.engine.worlds import SCHEMA, START, at, digest, held, pin_of, sidecars, upsert
@@ -165,3 +168,20 @@ def test_a_foreign_table_under_a_known_name_is_refused(root: Path) -> None:
     named = TableRow(foreign.identity, pin.key, pin.path)
     change_manifest(root, Delta((foreign,), (named,), (TombstoneRow(pin.identity, pin.key, pin.version),)))
     refused(root, FormatError, "disagree about")
+
+
+def test_what_killed_writers_were_about_to_write_is_removed_when_it_is_old(root: Path) -> None:
+    """A temporary file or a probe; a young one may belong to a writer at work, and nothing else is touched."""
+    now = datetime.now(UTC)
+    ages = {"old": limits.LEASE_SECONDS_MAX + 60, "young": limits.LEASE_SECONDS_MAX - 60}
+    ids = {age: str(ULID.from_datetime(now - timedelta(seconds=seconds))) for age, seconds in ages.items()}
+    names = {age: [f".probe-{one}", f".{one}.json.{one}.tmp"] for age, one in ids.items()}
+    other = [f".lease-{ids['old']}", ".tmp", f".x.{ids['old']}", f".probe-{'Z' * 26}"]
+    folder = root / RECOVERY
+    for name in (*names["old"], *names["young"], *other):
+        (folder / name).write_bytes(b"")
+    before = {path.name for path in folder.iterdir()}
+    graph.open(root, read_only=True)
+    assert {path.name for path in folder.iterdir()} == before
+    graph.open(root)
+    assert before - {path.name for path in folder.iterdir()} == set(names["old"])
