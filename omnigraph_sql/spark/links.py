@@ -48,7 +48,6 @@ class Neighbors:
 
     graph: Adjacency
     index: IdIndex
-    loops: np.ndarray[tuple[int], np.dtype[np.bool_]]
     repeats: bool
     """Whether both ends are of one type, so that an edge can follow another."""
 
@@ -58,8 +57,7 @@ class Neighbors:
             return [self._next(n) for n in self.index.find(ids).tolist()]
         window = Hops(1, hops)
         return [
-            self.graph.neighbors(n, window, self.loops, backwards=False) if n >= 0 else _NONE
-            for n in self.index.find(ids).tolist()
+            self.graph.neighbors(n, window, backwards=False) if n >= 0 else _NONE for n in self.index.find(ids).tolist()
         ]
 
     def _next(self, node: int) -> Ints:
@@ -105,7 +103,7 @@ def neighbors(place: GraphPlace, edge: str) -> Neighbors:
     found = list(pieces(graph._world.tables, _table(graph, of), [SRC, DST]))
     src, dst = joined([p[SRC] for p in found]), joined([p[DST] for p in found])
     made = Adjacency.of(src, dst, "out")
-    return Neighbors(made, IdIndex.of(made.nodes), made.loops(), of.source == of.target)
+    return Neighbors(made, IdIndex.of(made.nodes), of.source == of.target)
 
 
 @dataclass(frozen=True, slots=True)
