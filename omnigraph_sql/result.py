@@ -197,7 +197,7 @@ class Result:
         return rows, more if ended else None
 
     def _ahead(self) -> tuple[pa.Table, bool]:
-        """Rows that were not fetched, at least as many as are shown, and whether these are all; they stay to be read."""
+        """Rows that were not fetched, at least as many as are shown, and whether these are all; they stay unread."""
         begun = self._begun()
         found: list[pa.RecordBatch] = []
         rows = sum(batch.num_rows for batch in begun)

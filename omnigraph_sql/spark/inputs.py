@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.engine.load.readers import column_names, csv_header, source_type
+from omnigraph_sql.engine.load.columns_given import column_names
+from omnigraph_sql.engine.load.readers import csv_header, source_type
 from omnigraph_sql.engine.load.values import Source
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.spark.feeds import Feed, Kind, Origins, Places

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.engine.load.readers import column_names
+from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.values import Spelling
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from omnigraph_sql.base.catalog import ID, Catalog, TableType
 from omnigraph_sql.base.errors import DataError, StorageError
-from omnigraph_sql.engine.load.readers import column_names, source_type
+from omnigraph_sql.engine.load.columns_given import column_names
+from omnigraph_sql.engine.load.readers import source_type
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.load.values import Source
 

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph_sql.base.errors import DataError, OmniError
 from omnigraph_sql.base.seams import SystemClock, UlidSource
-from omnigraph_sql.engine.load.readers import column_names
+from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author
