@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
+from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
@@ -22,6 +23,8 @@ MARK: Final = "omnigraph says: "
 MEMORY_LIMIT: Final = "memory_limit"
 _SORT_AHEAD_BYTES: Final = 10 * 1024 * 1024
 _names = count(1)
+_making = Lock()
+"""Two threads that ask first must not make a session each."""
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _CHECKED: Final[dict[str, Callable[..., Any]]] = {
     "add": pc.add_checked,
@@ -35,10 +38,15 @@ def fresh_name() -> str:
     return f"og_{next(_names)}"
 
 
-@cache
 def session() -> Any:
-    """The session of statements without a limit. One partition: a statement that reads a part twice sees the same rows
-    in the same order."""
+    """The session of statements without a limit, the same one for every thread. One partition: a statement that reads
+    a part twice sees the same rows in the same order."""
+    with _making:
+        return _unlimited()
+
+
+@cache
+def _unlimited() -> Any:
     return _made(1, {})
 
 
