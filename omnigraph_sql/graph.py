@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,7 +17,7 @@ from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.branch.create import create_branch
-from omnigraph_sql.engine.load.export import ExportReport
+from omnigraph_sql.engine.load.export import ExportReport, export_lines
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.report import LoadReport, Watch
 from omnigraph_sql.engine.load.values import ArrowStream, LoadMode, Source
@@ -33,11 +33,11 @@ from omnigraph_sql.plan.compile import Compiled
 from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
-from omnigraph_sql.run.copy import export_to
+from omnigraph_sql.run.copy import chosen_types, export_to
 from omnigraph_sql.run.ground import kept_facts
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
-from omnigraph_sql.statements import compiled_under, steps_of
+from omnigraph_sql.statements import Language, compiled_under, steps_of
 
 Uri = str | os.PathLike[str]
 _SCHEMA_SUFFIX: Final = ".pg"
@@ -249,10 +249,17 @@ class Graph:
         catalog = self._keeper.at(snapshot).catalog
         return export_to(self._world, snapshot, catalog, Path(path), types, progress)
 
-    def compile(self, text: str) -> Compiled:
-        """The logical plans of a text."""
+    def lines(self, *, type: str | Sequence[str] = ()) -> Iterator[str]:
+        """The lines of an export, as they are read."""
         self._open()
-        return self._session.under_schema(lambda schema: compiled_under(schema, Request(text)))[0]
+        snapshot = self._session.snapshot()
+        types = chosen_types(self._keeper.at(snapshot).catalog, (type,) if isinstance(type, str) else tuple(type))
+        return export_lines(self._world, snapshot, types)
+
+    def compile(self, text: str, language: Language = "any") -> Compiled:
+        """The logical plans of a text, whose first words tell its language unless `language` does."""
+        self._open()
+        return self._session.under_schema(lambda schema: compiled_under(schema, Request(text, None, language)))[0]
 
     def explain(self, text: str, params: Given = None, *, analyze: bool = False) -> str:
         """The logical plan of a text, one line per step; `analyze` runs it and adds what the engine did."""

@@ -11,13 +11,17 @@ from typing import Final
 import click
 
 from omnigraph_sql.base.errors import OmniError
+from omnigraph_sql.cli.completion import completion
 from omnigraph_sql.cli.demo import demo
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
 from omnigraph_sql.cli.explain import explain
+from omnigraph_sql.cli.export import export
+from omnigraph_sql.cli.history import branch, commit, schema
 from omnigraph_sql.cli.init import init
 from omnigraph_sql.cli.lint import lint
 from omnigraph_sql.cli.load import load
 from omnigraph_sql.cli.pipeline import pipeline
+from omnigraph_sql.cli.query import query
 from omnigraph_sql.cli.recover import recover
 from omnigraph_sql.cli.shell import config
 from omnigraph_sql.cli.statements import statements
@@ -32,6 +36,7 @@ Examples:
   ogsql load air.omni air.jsonl --mode append
   ogsql air.omni
   ogsql air.omni -c "SELECT city FROM Airport"
+  ogsql export air.omni air.jsonl
   ogsql GRAPH --help
 """
 
@@ -79,7 +84,23 @@ def ogsql() -> None:
     """
 
 
-for _command in (config, demo, explain, init, lint, load, pipeline, recover, stats):
+for _command in (
+    branch,
+    commit,
+    completion,
+    config,
+    demo,
+    explain,
+    export,
+    init,
+    lint,
+    load,
+    pipeline,
+    query,
+    recover,
+    schema,
+    stats,
+):
     ogsql.add_command(_command)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from omnigraph_sql.base.errors import ConflictError, OmniError, PreconditionFailed, StorageError
+from omnigraph_sql.base.errors import ConflictError, Interrupted, OmniError, PreconditionFailed, StorageError
 
 
 class ExitCode(IntEnum):
@@ -24,6 +24,8 @@ def exit_code(error: OmniError) -> ExitCode:
     A conflict with a code of its own (`exists`, `read_only`, `drift`…) is about a state that does not go away.
     """
     match error:
+        case Interrupted():
+            return ExitCode.INTERRUPTED
         case PreconditionFailed():
             return ExitCode.PRECONDITION
         case ConflictError(code="conflict" | "read_set_changed") | StorageError(kind="transient" | "unknown"):

@@ -31,6 +31,7 @@ TABLE: list[tuple[OmniError, int]] = [
     (errors.ExpectedVersionMismatch("x", table_key="t", expected=1, actual=2), 3),
     (errors.PreconditionFailed("x", expected=1, actual=2), 4),
     (errors.MergeConflicts("x"), 1),
+    (errors.Interrupted("x"), 130),
     (errors.LimitError("x"), 1),
     (errors.ResourceLimitExceeded("x", resource="r", limit=1, actual=2), 1),
     (errors.StorageError("x", kind="transient"), 3),

@@ -5,7 +5,10 @@ import pytest
 import omnigraph_sql
 from tests.cli.conftest import Command
 
-COMMANDS = ("config", "demo", "explain", "init", "lint", "load", "pipeline", "recover", "stats")
+COMMANDS = (
+    *("branch", "commit", "completion", "config", "demo", "explain", "export"),
+    *("init", "lint", "load", "pipeline", "query", "recover", "schema", "stats"),
+)
 
 
 def test_the_version_is_that_of_the_package(ogsql: Command) -> None:
