@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.engine.load.columns_given import column_names
+from omnigraph_sql.engine.load.columns_given import column_names as column_names
 from omnigraph_sql.engine.load.forms import USUAL_CSV, Form, form_of, packing_of
 from omnigraph_sql.engine.load.jsonl import read_jsonl
 from omnigraph_sql.engine.load.plain_files import read_formed_csv, read_objects
