@@ -48,7 +48,10 @@ class Settings:
             case "read_only":
                 return replace(self, read_only=self._only_reading(value, first))
             case "branch":
-                return replace(self, branch=_text(name, value, first.branch) or first.branch)
+                found = _text(name, value, first.branch)
+                if not found:
+                    raise DataError("a branch has a name", hint="RESET branch goes back to the first one")
+                return replace(self, branch=found)
             case _:
                 raise DataError(f"there is no setting {name}")
 
