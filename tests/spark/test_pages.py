@@ -86,7 +86,7 @@ def test_a_pipeline_refuses_rows_with_their_file_and_row(spark: SparkSession, tm
         (('type = "P"', 'type = "Q"'), "people: there is no type 'Q'"),
         (('born = "born"', 'burn = "born"'), "P has no column 'burn'"),
         (('k = "k"', ""), "column 'k' is missing"),
-        (("[[source]]", "[[sauce]]"), "a pipeline has no 'sauce'"),
+        (('format = "csv"', 'formats = "csv"'), "people has no 'formats'"),
         (("graph =", "graph"), "p.toml:"),
     ],
 )
