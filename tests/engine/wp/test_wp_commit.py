@@ -363,6 +363,39 @@ def test_wp_19_a_mixture_of_insert_and_delete_is_refused_without_asking_storage(
     assert digest(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO Person (name, n) VALUES ('a', 1); DELETE FROM Person WHERE name = 'a'",
+        "DELETE FROM Person WHERE name = 'a'; UPDATE Person SET n = 2 WHERE name = 'b'",
+        "MERGE INTO Person p USING Thing t ON p.name = t.tag WHEN MATCHED THEN DELETE "
+        "WHEN NOT MATCHED THEN INSERT (name, n) VALUES (t.tag, t.n)",
+    ],
+    ids=["insert and delete", "delete and update", "merge"],
+)
+def test_wp_19_a_mixture_in_sql_is_refused_without_asking_storage(text: str, tmp_path: Path) -> None:
+    og.init(tmp_path / "g", schema=SCHEMA)
+    points = At()
+    graph = og.open(tmp_path / "g", seams=replace(Seams.system(), failpoints=points))
+    points.hits.clear()
+    with pytest.raises(BoundaryViolation):
+        graph.sql(text)
+    assert points.hits == {}
+
+
+def test_wp_19_a_statement_that_would_mix_a_transaction_is_refused_without_asking_storage(tmp_path: Path) -> None:
+    og.init(tmp_path / "g", schema=SCHEMA)
+    points = At()
+    graph = og.open(tmp_path / "g", seams=replace(Seams.system(), failpoints=points))
+    with graph.transaction() as unit:
+        unit.sql("INSERT INTO Person (name, n) VALUES ('a', 1)")
+        points.hits.clear()
+        with pytest.raises(BoundaryViolation):
+            unit.sql("DELETE FROM Person WHERE name = 'a'")
+        assert points.hits == {}
+    assert graph.sql("SELECT count(*) FROM Person").fetchone() == (1,)
+
+
 def test_wp_41_limits_are_inclusive() -> None:
     rows = nodes(person(), *((f"k{i}", i) for i in range(4)))
     staging = MutationStaging(Budget(rows=4))
