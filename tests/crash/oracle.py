@@ -94,11 +94,6 @@ def _normal(rows: list[dict[str, Any]]) -> Rows:
     return tuple(sorted(json.dumps(row, sort_keys=True) for row in rows))
 
 
-def _shown(table: pa.Table) -> Rows:
-    """The rows, in which every column is named; of an empty table the names alone."""
-    return _normal(table.to_pylist()) or tuple(table.schema.names)
-
-
 def rows_in(tables: Tables, key: str) -> list[dict[str, Any]]:
     """The rows that a table shows."""
     return [json.loads(row) for row in tables[key] if row.startswith("{")]
@@ -110,7 +105,7 @@ def raw_tables(root: Path, rows: list[dict[str, Any]]) -> Tables:
         table = lance.dataset(_address(root, path, branch), version=version).to_table()
         if table.num_rows != count:
             raise ValueError(f"{key} at version {version} has {table.num_rows} rows, the manifest says {count}")
-        found[key] = _shown(table)
+        found[key] = _normal(table.to_pylist())
     return found | raw_schema(root, rows)
 
 
@@ -134,7 +129,7 @@ def engine_tables(root: Path, branch: str) -> Tables:
     found: Tables = {}
     for pin in snapshot.tables:
         table = world.tables.open(pin).dataset.to_table()
-        found[pin.key] = _shown(table)
+        found[pin.key] = _normal(table.to_pylist())
     if snapshot.contract is not None:
         found["schema"] = ((world.objects.get(schema_path(snapshot.contract)) or b"").decode(),)
     return found

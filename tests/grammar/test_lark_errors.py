@@ -89,7 +89,7 @@ def test_a_mistake_may_match_whatever_stands_at_its_place() -> None:
 def test_terminals_without_a_name_are_called_by_their_spelling() -> None:
     plain = Language("pg")
     assert error_of("nodes", plain).suggestion == "node"
-    assert error_of("node 1", plain).expected == ("type",)
+    assert error_of("node 1", plain).expected == ("quoted", "type")
 
 
 SCRAPS = st.sampled_from(

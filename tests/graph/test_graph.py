@@ -382,7 +382,7 @@ def test_a_branch_keeps_the_instant_it_was_made_at(graph: Graph) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     made = graph.create_branch("dev")
     assert before <= made.created_at <= datetime.now(UTC)
-    graph.sql("INSERT INTO Airport (code, city) VALUES ('XXX', 'x')")
+    graph.sql("INSERT INTO Airport (code, city) VALUES ('ZZZ', 'x')")
     graph.checkout("dev").sql("INSERT INTO Airport (code, city) VALUES ('YYY', 'y')")
     assert {b.name: b.created_at for b in graph.branches()} == {"main": main.created_at, "dev": made.created_at}
     shown = dict(graph.sql("SELECT name, created_at FROM omni.branches").fetchall())

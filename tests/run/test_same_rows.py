@@ -57,8 +57,8 @@ def filled(folder: Path, source: str) -> Graph | Transaction:
     graph = init(folder / "graph", schema=AIRPORTS, seams=seams())
     tables = {"Airport": AIRPORT_ROWS, "Carrier": CARRIER_ROWS, **EDGES}
     if source == "many commits":
-        insert(graph, "Airport", [{"code": "XXX", "city": "gone"}, {"code": "LIM", "city": "before"}])
-        graph.sql("DELETE FROM Airport WHERE code IN ('XXX', 'LIM')")
+        insert(graph, "Airport", [{"code": "ZZZ", "city": "gone"}, {"code": "LIM", "city": "before"}])
+        graph.sql("DELETE FROM Airport WHERE code IN ('ZZZ', 'LIM')")
         for name, rows in tables.items():
             insert(graph, name, rows)
         return graph

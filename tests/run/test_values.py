@@ -65,7 +65,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 def thing(**given: Any) -> dict[str, Any]:
     name = given.get("name", "x")
     fields = ("small", "whole", "count", "huge", "single", "double", "day", "moment", "words", "spot", "body", "yes")
-    return {"id": f"id-{name}", "name": name, **dict.fromkeys(fields), **given}
+    return {"id": name, "name": name, **dict.fromkeys(fields), **given}
 
 
 def with_rows(graph: Graph, *rows: dict[str, Any]) -> MutationStaging:

@@ -581,13 +581,13 @@ def test_parameters_are_values(graph: og.Graph, params: Any) -> None:
     assert counts(graph.sql("DELETE FROM Airport WHERE code = ?", ["ZZZ"])) == (1, 0)
 
 
-def test_a_key_that_exists_is_one_row_inside_and_refused_at_the_commit(tmp_path: Path) -> None:
+def test_a_key_that_exists_is_refused_at_its_statement_and_the_transaction_goes_on(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "keys.omni", schema="node A { k: String @key  n: I64? }")
     graph.sql("INSERT INTO A VALUES ('a', 1)")
     tx = graph.transaction()
-    tx.sql("INSERT INTO A VALUES ('a', 2)")
-    assert tx.sql("SELECT k, n FROM A").fetchall() == [("a", 2)]
-    assert tx.sql("UPDATE A SET n = 3").affected_nodes == 1
     with pytest.raises(KeyConflict, match="it exists already"):
-        tx.commit()
-    assert graph.sql("SELECT k, n FROM A").fetchall() == [("a", 1)]
+        tx.sql("INSERT INTO A VALUES ('a', 2)")
+    assert tx.sql("SELECT k, n FROM A").fetchall() == [("a", 1)]
+    assert tx.sql("UPDATE A SET n = 3").affected_nodes == 1
+    tx.commit()
+    assert graph.sql("SELECT k, n FROM A").fetchall() == [("a", 3)]

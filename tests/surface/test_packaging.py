@@ -16,6 +16,7 @@ TARGETS = {
     "bench",
     "crash",
     "fuzz",
+    "peers",
     "spark",
     "docs",
     "build",
