@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TypeMismatch,
         UnknownName,
         ValueOutOfRange,
+        VersionReclaimed,
     )
     from omnigraph_sql.dbapi import (
         BINARY,
@@ -128,6 +129,7 @@ __all__ = [
     "TypeMismatch",
     "UnknownName",
     "ValueOutOfRange",
+    "VersionReclaimed",
     "Warning",
     "__version__",
     "apilevel",

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import ID, TableType
-from omnigraph_sql.base.errors import OmniError, StorageError
+from omnigraph_sql.base.errors import OmniError, VersionReclaimed
 from omnigraph_sql.base.seams import Failpoints
 from omnigraph_sql.base.types import BLOB, arrow_type
 from omnigraph_sql.engine.store.durable import Disk, LeftToSystem
@@ -104,7 +104,7 @@ class Tables:
                 self._disk.settle(home, self.open(pin).dataset)
 
     def open(self, pin: TablePin) -> OpenTable:
-        """The table at its pin. Raises StorageError; `historical_version_reclaimed` when the version is gone."""
+        """The table at its pin. Raises StorageError; VersionReclaimed when the version is gone."""
         return OpenTable(pin, self.dataset(pin.path, pin.branch, pin.version, pin.key))
 
     def dataset(self, path: str, branch: str | None, version: int, key: str = "") -> Any:
@@ -294,11 +294,7 @@ class Tables:
     def _reclaimed(self, what: str, version: int, error: Exception) -> OmniError:
         if not says_missing(error, self._root):
             return storage_error(error, f"opening {what}", self._root)
-        return StorageError(
-            f"version {version} of {what} is gone",
-            kind="not_found",
-            hint="it was reclaimed by a cleanup; read a newer state",
-        )
+        return VersionReclaimed(f"version {version} of {what} is gone")
 
     @contextmanager
     def telling(self, doing: str) -> Iterator[None]:

@@ -335,6 +335,15 @@ class StorageError(OmniError):
         return {"kind": self.kind}
 
 
+class VersionReclaimed(StorageError):
+    """A past state was asked for whose rows a cleanup took away; a newer one can be read."""
+
+    default_code = "historical_version_reclaimed"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind="not_found", hint="it was reclaimed by a cleanup; read a newer state")
+
+
 class RecoveryRequired(OmniError):
     """Something durable is half done; recovery decides, nobody retries."""
 

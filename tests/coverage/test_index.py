@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,10 @@ HERE = Path(__file__).parent
 TESTS = HERE.parent
 INDEXES = sorted(path.stem for path in HERE.glob("*.toml"))
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|\[[^\]]+\])', re.MULTILINE)
+SENTENCES = {
+    "3.3": 3, "5.1": 1, "5.2": 8, "5.3": 11, "5.4": 12, "5.5": 5, "5.6": 8, "5.7": 12, "5.8": 11, "6.1": 4, "6.2": 14,
+    "7": 10, "8.1": 6, "8.2": 8, "8.3": 3, "8.4": 5, "8.5": 3, "8.6": 4, "8.7": 1, "9": 6, "10": 6,
+}  # fmt: skip
 
 
 @cache
@@ -25,7 +30,13 @@ def cases() -> frozenset[str]:
     """Every text case, under the name that an index uses."""
     gq = {f"gq: {name}" for kind in ("tree", "bound", "error") for name, _ in gq_cases(kind)}
     same = {f"same: {case.name}" for file in ("reads", "writes") for case in read_cases(f"same/{file}.case")}
-    return frozenset(gq | same | {f"pg: {case.name}" for case in wrong_texts()})
+    return frozenset(gq | same | sentences() | {f"pg: {case.name}" for case in wrong_texts()})
+
+
+@cache
+def sentences() -> frozenset[str]:
+    """Every case that runs one sentence of the language."""
+    return frozenset(f"run: {case.name}" for case in read_cases("run/gq.case"))
 
 
 @cache
@@ -76,3 +87,18 @@ def test_the_indexes_are_as_long_as_what_they_index() -> None:
         "switches": 5,
         "statements": 12,
     }
+
+
+def test_every_sentence_about_reading_has_its_case_and_every_case_its_sentence() -> None:
+    """Sections are counted, so that a sentence that goes missing is noticed; a case is under its own section."""
+    listed = entries("sentences_gq")
+    named = Counter(one for _, references in listed for one in references if one.startswith("run: "))
+    assert named == Counter(sentences())
+    strays = [
+        (label, one)
+        for label, references in listed
+        for one in references
+        if one in sentences() and one.split()[1].split(".")[:2] != label.split(":")[0].split(".") and label[:3] != "7: "
+    ]
+    assert not strays
+    assert Counter(label.split(": ")[0] for label, _ in listed) == SENTENCES

@@ -84,6 +84,7 @@ CASES = [
     (tree.ResourceLimitExceeded("m", resource="r", limit=1, actual=2), og.OperationalError, "54000"),
     (tree.StorageError("m", kind="transient"), og.OperationalError, "58030"),
     (tree.StorageError("m", kind="not_found"), og.OperationalError, "58P01"),
+    (tree.VersionReclaimed("m"), og.OperationalError, "58P01"),
     (tree.RecoveryRequired("m", operation_id="o"), og.OperationalError, "58000"),
     (tree.CommitUnknown("m", commit_id="c"), og.OperationalError, "08007"),
     (tree.ExecutionError("m"), og.DataError, "22000"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,23 @@ from tests.engine.worlds import seams
 READS = [case for case in read_cases("same/reads.case") if case.name != "a table as it was"]
 """Past states are numbered differently in sources that came about differently."""
 SOURCES = ("one commit", "many commits", "indexed", "pending")
+_OPENED, _OLDER = date(1985, 1, 20), date(1979, 6, 1)
+_EAST, _NORTH, _BETWEEN, _WEST = [1.0, 0, 0, 0], [0, 1.0, 0, 0], [1.0, 1.0, 0, 0], [-1.0, 0, 0, 0]
 AIRPORT_ROWS: list[dict[str, Any]] = [
-    {"code": code, "city": city, "elevation": height, "tags": tags, "blurb": blurb}
-    for code, city, height, tags, blurb in (
-        ("LIM", "Lima", 34, ["sea", "hub"], "on the sea"),
-        ("CUZ", "Cusco", 3310, ["island"], "above the clouds"),
-        ("AQP", "Arequipa", 2560, None, None),
-        ("PIU", "Piura", None, [], "sand and sea"),
-        ("SCL", "Santiago", 474, ["island", "hub"], "a long country"),
-        ("IQT", "Iquitos", 93, ["river"], "no road leads there"),
+    {"code": code, "city": city, "elevation": high, "tags": tags, "blurb": blurb, "opened": opened, "pos": pos}
+    for code, city, high, tags, blurb, opened, pos in (
+        ("LIM", "Lima", 34, ["sea", "hub"], "on the sea", _OPENED, _EAST),
+        ("CUZ", "Cusco", 3310, ["island"], "above the clouds", None, _NORTH),
+        ("AQP", "Arequipa", 2560, None, None, _OLDER, _BETWEEN),
+        ("PIU", "Piura", None, [], "sand and sea", None, None),
+        ("SCL", "Santiago", 474, ["island", "hub"], "a long country", _OPENED, _EAST),
+        ("IQT", "Iquitos", 93, ["river"], "no road leads there", None, _WEST),
     )
 ]
 CARRIER_ROWS: list[dict[str, Any]] = [
-    {"iata": "LA", "name": "Lata", "rating": 4.5, "status": "active"},
-    {"iata": "H2", "name": "Sky", "rating": None, "status": "dormant"},
-    {"iata": "P9", "name": "Peru", "rating": 1.0, "status": "defunct"},
+    {"iata": "LA", "name": "Lata", "rating": 4.5, "status": "active", "updated": datetime(2020, 1, 1, tzinfo=UTC)},
+    {"iata": "H2", "name": "Sky", "rating": None, "status": "dormant", "updated": datetime(2999, 1, 1, tzinfo=UTC)},
+    {"iata": "P9", "name": "Peru", "rating": 1.0, "status": "defunct", "updated": None},
 ]
 EDGES: dict[str, list[dict[str, Any]]] = {
     "Route": [

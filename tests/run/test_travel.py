@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import lance
 import pytest
 
 from omnigraph_sql import graph as og
-from omnigraph_sql.base.errors import ConflictError, StorageError
+from omnigraph_sql.base.errors import ConflictError, StorageError, VersionReclaimed
 from omnigraph_sql.engine.manifest.history import state_at
 from omnigraph_sql.engine.values import GraphCommit
 
@@ -144,3 +145,18 @@ def test_a_past_state_stays_what_it_is_and_refuses_writes(graph: og.Graph) -> No
     ):
         with pytest.raises(ConflictError, match="reading only"):
             refused()
+
+
+@pytest.mark.parametrize("language", ["sql", "gq"])
+def test_a_state_that_a_cleanup_took_away_is_told_and_is_not_empty(
+    graph: og.Graph, tmp_path: Path, language: str
+) -> None:
+    old, new = history(graph)[1].id, graph.head
+    for versions in (tmp_path / "g.omni" / "nodes").rglob("_versions"):
+        lance.dataset(str(versions.parent)).cleanup_old_versions(timedelta(0), delete_unverified=True)
+    fresh = og.open(tmp_path / "g.omni")
+    asked = "SELECT k, n FROM A ORDER BY k" if language == "sql" else QUERY
+    with pytest.raises(VersionReclaimed) as told:
+        getattr(fresh.at(old), language)(asked).fetchall()
+    assert (told.value.code, told.value.kind) == ("historical_version_reclaimed", "not_found")
+    assert getattr(fresh.at(new), language)(asked).fetchall() == EVER[-1]
