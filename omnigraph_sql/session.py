@@ -18,12 +18,11 @@ from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.staging import MutationStaging
 from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, write
-from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
-from omnigraph_sql.run.explain import analyzed
+from omnigraph_sql.run.explain import analyzed, explained
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.run.scene import Scene, Surroundings
 from omnigraph_sql.run.schema import change_schema
@@ -308,12 +307,11 @@ class Session:
                 return empty_result()
             case Commit() | Rollback():
                 return self._end(step, commits=isinstance(plan.command, Commit))
-            case Explain(analyze=False) if plan.input is not None:
-                lines = explain(plan.input).splitlines()
-                return Result(pa.table({"plan": pa.array(lines, pa.utf8())}).to_reader())
-            case Explain(analyze=True) if plan.input is not None and not mutates(step.program.bound.statement):
+            case Explain(False, form) if plan.input is not None:
+                return Result(pa.table({"plan": pa.array(explained(plan.input, form), pa.utf8())}).to_reader())
+            case Explain(True, form) if plan.input is not None and not mutates(step.program.bound.statement):
                 scene = inside.shown(step) if inside is not None else self._scene(step, self.snapshot())
-                return Result(pa.table({"plan": pa.array(analyzed(plan.input, scene), pa.utf8())}).to_reader())
+                return Result(pa.table({"plan": pa.array(analyzed(plan.input, scene, form), pa.utf8())}).to_reader())
             case Show() | Describe() | Summarize():
                 return self._answered(step, plan, inside)
             case _:

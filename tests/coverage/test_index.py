@@ -30,13 +30,14 @@ def cases() -> frozenset[str]:
     """Every text case, under the name that an index uses."""
     gq = {f"gq: {name}" for kind in ("tree", "bound", "error") for name, _ in gq_cases(kind)}
     same = {f"same: {case.name}" for file in ("reads", "writes") for case in read_cases(f"same/{file}.case")}
-    return frozenset(gq | same | sentences() | {f"pg: {case.name}" for case in wrong_texts()})
+    return frozenset(gq | same | sentences("gq") | sentences("sql") | {f"pg: {case.name}" for case in wrong_texts()})
 
 
 @cache
-def sentences() -> frozenset[str]:
-    """Every case that runs one sentence of the language."""
-    return frozenset(f"run: {case.name}" for case in read_cases("run/gq.case"))
+def sentences(language: str) -> frozenset[str]:
+    """Every case that runs one sentence of a language."""
+    word = {"gq": "run", "sql": "sql"}[language]
+    return frozenset(f"{word}: {case.name}" for case in read_cases(f"run/{language}.case"))
 
 
 @cache
@@ -93,12 +94,19 @@ def test_every_sentence_about_reading_has_its_case_and_every_case_its_sentence()
     """Sections are counted, so that a sentence that goes missing is noticed; a case is under its own section."""
     listed = entries("sentences_gq")
     named = Counter(one for _, references in listed for one in references if one.startswith("run: "))
-    assert named == Counter(sentences())
+    assert named == Counter(sentences("gq"))
     strays = [
         (label, one)
         for label, references in listed
         for one in references
-        if one in sentences() and one.split()[1].split(".")[:2] != label.split(":")[0].split(".") and label[:3] != "7: "
+        if one.startswith("run: ") and not f"{one.split()[1]}.".startswith(f"{label.split(':')[0]}.")
     ]
     assert not strays
     assert Counter(label.split(": ")[0] for label, _ in listed) == SENTENCES
+
+
+def test_every_row_of_the_surface_of_sql_has_its_case_and_every_case_its_row() -> None:
+    listed = entries("surface_sql")
+    named = Counter(one for _, references in listed for one in references if one.startswith("sql: "))
+    assert named == Counter(sentences("sql"))
+    assert Counter(label.split(": ")[0] for label, _ in listed) == {"query": 30, "graph": 23, "catalog": 9}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -295,6 +296,21 @@ def test_analyze_runs_a_question_and_tells_what_was_done(graph: Graph) -> None:
     assert again[: len(logical)] == logical
     assert len(again) == len(shown)
     assert graph.head == head
+
+
+def test_a_plan_is_told_as_json_too(graph: Graph) -> None:
+    plain = graph.sql(f"EXPLAIN (FORMAT json) {CODES}").fetchall()
+    run = graph.sql(f"EXPLAIN (ANALYZE, FORMAT json) {CODES}").fetchall()
+    assert (len(plain), len(run)) == (1, 1)
+    plan, told = json.loads(plain[0][0]), json.loads(run[0][0])
+    lines: list[str] = []
+    while plan:
+        lines.append("  " * len(lines) + plan["text"])
+        plan = plan.get("inputs", [None])[0]
+    assert lines == graph.explain(CODES).splitlines()
+    assert told["plan"] == json.loads(plain[0][0])
+    assert told["rows"] == len(graph.sql(CODES).fetchall())
+    assert told["milliseconds"] >= 0
 
 
 def test_analyze_sees_what_is_pending_and_gq(graph: Graph) -> None:

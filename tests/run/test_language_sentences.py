@@ -1,4 +1,4 @@
-"""Sentences of the language that can be true or false, each with its section, on rows, pending ones too.
+"""Sentences of the languages that can be true or false, each with its section, on rows, pending ones too.
 
 A case is one question in one or more spellings, with values (`given`), and what was worked out by hand: its rows in any
 order (`rows`) or in this one (`order`), its `columns` with their types, or the code of its `error`.
@@ -20,6 +20,7 @@ from tests.case_files import Case, read_cases
 from tests.run.test_same_rows import filled
 
 CASES = read_cases("run/gq.case")
+SURFACE = read_cases("run/sql.case")
 
 
 @pytest.fixture(scope="module", params=["one commit", "pending"])
@@ -42,19 +43,30 @@ def check(result: Result, expected: dict[str, str]) -> None:
         assert sorted(found) == (expected["rows"].split("\n") if expected["rows"] else [])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_a_sentence_of_the_language_holds(case: Case, handle: Graph | Transaction) -> None:
-    expected = {name: text for name, text in case.sections if name != "gq"}
+def hold(case: Case, handle: Graph | Transaction, language: str) -> None:
+    """Ask the case in each of its spellings."""
+    ask = handle.gq if language == "gq" else handle.sql
+    expected = {name: text for name, text in case.sections if name != language}
     given: Any = json.loads(expected["given"]) if "given" in expected else None
-    spellings = [text for name, text in case.sections if name == "gq"]
+    spellings = [text for name, text in case.sections if name == language]
     assert spellings
     for text in spellings:
         if "error" in expected:
             with pytest.raises(Error) as refused:
-                handle.gq(text, given).fetchall()
+                ask(text, given).fetchall()
             assert getattr(refused.value, "code", None) == expected["error"], refused.value
         else:
-            check(handle.gq(text, given), expected)
+            check(ask(text, given), expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_a_sentence_of_the_language_holds(case: Case, handle: Graph | Transaction) -> None:
+    hold(case, handle, "gq")
+
+
+@pytest.mark.parametrize("case", SURFACE, ids=lambda c: c.name)
+def test_a_row_of_the_surface_of_sql_holds(case: Case, handle: Graph | Transaction) -> None:
+    hold(case, handle, "sql")
 
 
 def test_a_sum_that_leaves_sixty_four_bits_is_refused_and_never_wraps(tmp_path: Path) -> None:
