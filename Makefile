@@ -19,7 +19,7 @@ USER_STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fast lint types bench crash fuzz spark docs build clean
+.PHONY: help setup demo test fast lint types bench crash peers oracle fuzz spark docs build clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ crash: $(TEST_STAMP)  ## kill writers at every step, fail every storage call, ma
 
 peers: $(TEST_STAMP)  ## thousands of generated SQL questions, asked of DuckDB too
 	OMNI_DUCK_GRAPHS=60 $(PY) -m pytest tests/run/test_sql_like_duckdb.py -q --timeout=0 -n $(WORKERS)
+
+oracle: $(TEST_STAMP)  ## thousands of generated .gq questions, answered in plain Python too
+	OMNI_ORACLE_GRAPHS=40 OMNI_ORACLE_QUESTIONS=100 $(PY) -m pytest tests/run/test_gq_like_the_document.py -q --timeout=0 -n $(WORKERS)
 
 fuzz: $(TEST_STAMP)  ## the parsers against FUZZ_INPUTS generated texts
 	OMNI_FUZZ_INPUTS=$(FUZZ_INPUTS) $(PY) -m pytest tests/fuzz -q --timeout=0 -n $(WORKERS)

@@ -51,8 +51,9 @@ class _Builder:
         self.leaves = region.leaves
         self.links = list(region.links)
         for link in self.links:
-            # Without a path to write down, an undirected step has no beginning.
-            if link.undirected and link.path is None and link.source > link.target:
+            # Without a path to write down, or loops at the far end to count, an undirected step has no beginning.
+            endless = link.undirected and link.path is None and not is_one_way(link.walk, link.hops)
+            if endless and link.source > link.target:
                 link.source, link.target = link.target, link.source
         self.edges = {link.variable: link for link in region.links if link.variable is not None}
         self.filters: dict[str, list[Expr]] = {}

@@ -171,7 +171,13 @@ def _exact(literal: ex.Literal, of: DataType) -> ex.Literal:
 def _compare(expr: ex.Compare, build: Build) -> str:
     left, right = fitted(expr.left, expr.right)
     op = {"!=": "<>"}.get(expr.op, expr.op.upper())
-    return f"({expr_text(left, build)} {op} {expr_text(right, build)})"
+    return f"({_wide_text(left, right, build)} {op} {_wide_text(right, left, build)})"
+
+
+def _wide_text(side: Expr, other: Expr, build: Build) -> str:
+    """A side of a comparison; 32 bits of fraction would round a whole number, so they are made 64."""
+    text = expr_text(side, build)
+    return cast(text, F64) if side.type == F32 and is_integer(other.type) else text
 
 
 def _in_list(expr: ex.InList, build: Build) -> str:

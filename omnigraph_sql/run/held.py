@@ -61,6 +61,9 @@ class Column:
         return self._codes
 
     def is_repetitive(self) -> bool:
+        """Whether a value comes often enough to be looked at once; lists and vectors are not numbered."""
+        if pa.types.is_nested(self.array.type):
+            return False
         return len(self.codes()[1]) * _DISTINCT_SHARE <= len(self.array)
 
     def nbytes(self) -> int:

@@ -27,7 +27,9 @@ from omnigraph_sql.base.types import (
     DataType,
     EnumType,
     ListType,
+    ScalarType,
     arrow_type,
+    integer_range,
     is_text,
 )
 from omnigraph_sql.bind.gq_values import exact
@@ -71,8 +73,9 @@ def _holds(value: Value, of: DataType) -> bool:
     kind = type(value).__name__
     if of == STRING or isinstance(of, EnumType):
         return kind == "str"
-    if of in (I32, I64):
-        return kind == "int"
+    if isinstance(of, ScalarType) and of in (I32, I64):
+        low, high = integer_range(of)
+        return isinstance(value, int) and kind == "int" and low <= value <= high
     return kind == {DATE: "date", DATETIME: "datetime"}.get(of)  # type: ignore[arg-type]
 
 

@@ -86,7 +86,12 @@ def _whole(expr: ex.Expr | None, scene: Scene) -> int | None:
 
 def _sorted(rows: pa.Table, plan: pn.Sort, most: int | None) -> pa.Table:
     """The rows in order, or the first of them."""
-    names = [key.expr.name for key in plan.keys if isinstance(key.expr, ex.Column)]
+    directions: dict[str, str] = {}
+    for key in plan.keys:
+        assert isinstance(key.expr, ex.Column)
+        # A column that comes again decides nothing any more.
+        directions.setdefault(key.expr.name, "descending" if key.descending else "ascending")
+    names = list(directions)
     if any(rows[name].null_count for name in names):
         raise Untold
     for name in names:
@@ -94,8 +99,7 @@ def _sorted(rows: pa.Table, plan: pn.Sort, most: int | None) -> pa.Table:
             raise Untold
     if most is not None and most < rows.num_rows:
         rows = _first(rows, names[0], plan.keys[0].descending, most)
-    keys = [(n, "descending" if k.descending else "ascending") for n, k in zip(names, plan.keys, strict=True)]
-    order = pc.sort_indices(rows.select(names), sort_keys=keys)
+    order = pc.sort_indices(rows.select(names), sort_keys=list(directions.items()))
     return rows.take(order if most is None else order.slice(0, most))
 
 

@@ -56,17 +56,17 @@ def _built(random: Random, graph: Graph, tables: Tables, staging: MutationStagin
         names = random.sample(sorted(made[kind]), len(made[kind]) // 2) if random.random() < 0.7 else []
         rows = [make(random, name) for name in [*names, *(f"new{kind}{i}" for i in range(random.randint(0, 2)))]]
         made[kind] |= {row["id"]: row for row in rows}
-        _upsert(graph, staging, kind, rows)
+        upsert(graph, staging, kind, rows)
     now = {name: list(rows.values()) for name, rows in made.items()}
     for edge in ENDS:
         fresh = edges_of(random, now, edge, "new", random.choice((0, 0, 3)))
         moved = edges_of(random, now, edge, "e", min(random.choice((0, 2)), len(tables[edge])))
         made[edge] |= {row["id"]: row for row in (*fresh, *moved)}
-        _upsert(graph, staging, edge, [*fresh, *moved])
+        upsert(graph, staging, edge, [*fresh, *moved])
     return {name: list(rows.values()) for name, rows in made.items()}
 
 
-def _upsert(graph: Graph, staging: MutationStaging, name: str, rows: list[Row]) -> None:
+def upsert(graph: Graph, staging: MutationStaging, name: str, rows: list[Row]) -> None:
     of = graph.catalog.node(name) or graph.catalog.edge(name)
     assert of is not None
     if rows:
@@ -78,15 +78,15 @@ def _torn(random: Random, graph: Graph, tables: Tables, staging: MutationStaging
     made = dict(tables)
     for kind in ("Person", "Place"):
         gone = set(random.sample([row["id"] for row in made[kind]], len(made[kind]) // 3))
-        _drop(graph, staging, made, kind, gone)
+        drop(graph, staging, made, kind, gone)
         for edge, (source, target) in ENDS.items():
             ends = [end for end, name in (("src", source), ("dst", target)) if name == kind]
-            _drop(graph, staging, made, edge, {r["id"] for r in made[edge] if any(r[end] in gone for end in ends)})
-    _drop(graph, staging, made, "Follows", {row["id"] for row in made["Follows"] if random.random() < 0.3})
+            drop(graph, staging, made, edge, {r["id"] for r in made[edge] if any(r[end] in gone for end in ends)})
+    drop(graph, staging, made, "Follows", {row["id"] for row in made["Follows"] if random.random() < 0.3})
     return made
 
 
-def _drop(graph: Graph, staging: MutationStaging, tables: Tables, name: str, gone: set[str]) -> None:
+def drop(graph: Graph, staging: MutationStaging, tables: Tables, name: str, gone: set[str]) -> None:
     of = graph.catalog.node(name) or graph.catalog.edge(name)
     assert of is not None
     if gone:
