@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import lance
-import pyarrow as pa
 
 from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.engine.opening import open_for_writing
