@@ -16,6 +16,7 @@ TARGETS = {
     "bench",
     "crash",
     "fuzz",
+    "oracle",
     "peers",
     "spark",
     "docs",
