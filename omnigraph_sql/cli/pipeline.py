@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from omnigraph_sql.cli.exit_codes import ExitCode
+from omnigraph_sql.cli.progress import Line
 from omnigraph_sql.cli.terminal import say, tell
 
 if TYPE_CHECKING:
@@ -28,27 +29,12 @@ _BAR = 24
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class StageMeter:
-    """A bar per stage on a terminal, silence everywhere else."""
-
-    def __init__(self, stream: IO[str] | None, *, quiet: bool = False) -> None:
-        self._stream = stream if stream is not None and stream.isatty() and not quiet else None
-        self._shown = 0
+class StageMeter(Line):
+    """A bar per stage."""
 
     def __call__(self, at: StageProgress) -> None:
-        if self._stream is None:
-            return
         filled = _BAR * at.done // at.tasks if at.tasks else 0
-        line = f"{at.stage}: [{'#' * filled}{'.' * (_BAR - filled)}] {at.done}/{at.tasks} tasks"
-        self._stream.write(f"\r{line.ljust(self._shown)}")
-        self._stream.flush()
-        self._shown = len(line)
-
-    def clear(self) -> None:
-        if self._stream is not None and self._shown:
-            self._stream.write(f"\r{' ' * self._shown}\r")
-            self._stream.flush()
-            self._shown = 0
+        self.show(f"{at.stage}: [{'#' * filled}{'.' * (_BAR - filled)}] {at.done}/{at.tasks} tasks")
 
 
 @dataclass(frozen=True, slots=True)
