@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from omnigraph_sql.grammar.gq import parse_unit
 from omnigraph_sql.grammar.sql.parse import parse_script
 from omnigraph_sql.plan.compile import compile_gq
 from tests.case_files import airport_catalog
+from tests.limits.taken import seconds
 
 Read = Callable[[str], object]
 Write = Callable[[int], str]
@@ -207,12 +207,6 @@ CEILINGS = [
 
 def labels(count: int) -> str:
     return ", ".join(f"l{number}" for number in range(count))
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 @pytest.fixture(scope="module", autouse=True)

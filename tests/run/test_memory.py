@@ -93,6 +93,8 @@ graph = og.open(sys.argv[1], read_only=True)
 text = "SELECT count(*) FROM generate_series(1, 100) AS a(v) CROSS JOIN generate_series(1, 100000000000) AS b(w)"
 if sys.argv[2] == "streaming":
     text = text.replace("count(*)", "w")
+# Whoever started this may have had Ctrl-C switched off, as a job in the background has.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 left = threading.Event()
 
 
