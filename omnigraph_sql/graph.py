@@ -10,8 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import ConflictError, DataError, RecoveryRequired, StorageError
+from omnigraph_sql.base.memory import memory_limit as memory_limit_of
 from omnigraph_sql.base.process import enter_engine, refuse_forked
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.bind.schema import compile_schema
@@ -34,6 +37,7 @@ from omnigraph_sql.plan.explain import explain
 from omnigraph_sql.result import Result
 from omnigraph_sql.run.contract import ContractKeeper, contract_files
 from omnigraph_sql.run.copy import chosen_types, export_to
+from omnigraph_sql.run.described import described
 from omnigraph_sql.run.ground import kept_facts
 from omnigraph_sql.run.interrupt import Runs
 from omnigraph_sql.session import PlanCache, Request, Session, Transaction
@@ -85,14 +89,14 @@ def open(
     durability: str = Durability.PROCESS,
     storage_options: dict[str, str] | None = None,
     embed: Embed | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     seams: Seams | None = None,
 ) -> Graph:
     """Open a graph. For writing, whatever a dead writer left is finished or undone first; for reading, nothing is
     written. `embed` makes vectors of the texts that `nearest` is asked with: a list of texts in, as many vectors out.
     An acknowledged commit survives the death of the process; with `durability="fsync"` it survives a loss of
-    power too. `memory_limit` is how many bytes the query engine may use for one statement; what does not fit goes to
-    disk, and a step that cannot do so raises ResourceLimitExceeded.
+    power too. `memory_limit` is how much the query engine may use for one statement, in bytes or as in `"512MB"`;
+    what does not fit goes to disk, and a step that cannot do so raises ResourceLimitExceeded.
 
     Raises StorageError (`not_found`) when there is no graph, FormatError when this version cannot read it,
     RecoveryRequired when nobody may decide what became of an operation.
@@ -104,7 +108,7 @@ def open(
     keeper = ContractKeeper.open(world)
     snapshot = world.manifest.current(branch).snapshot
     opening.check_tables(keeper.at(snapshot).catalog, snapshot)
-    runs = Runs(memory_limit)
+    runs = Runs(memory_limit_of(memory_limit))
     return Graph(world, keeper, branch, Author(actor), read_only=read_only, plans=PlanCache(), runs=runs)
 
 
@@ -260,6 +264,14 @@ class Graph:
         """The logical plans of a text, whose first words tell its language unless `language` does."""
         self._open()
         return self._session.under_schema(lambda schema: compiled_under(schema, Request(text, None, language)))[0]
+
+    def describe(self, text: str, language: Language = "any") -> pa.Schema:
+        """The columns that a text would give, those of its last statement, without running it.
+
+        The type of a column is null where it follows from a parameter; a text that gives no rows has no columns.
+        """
+        every = self.compile(text, language).programs
+        return described(every[-1]) if every else pa.schema([])
 
     def explain(self, text: str, params: Given = None, *, analyze: bool = False) -> str:
         """The logical plan of a text, one line per step; `analyze` runs it and adds what the engine did."""

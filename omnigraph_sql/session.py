@@ -23,7 +23,7 @@ from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper, StoredSchema
 from omnigraph_sql.run.control import answer
 from omnigraph_sql.run.explain import analyzed, explained
-from omnigraph_sql.run.interrupt import Runs
+from omnigraph_sql.run.interrupt import Running, Runs
 from omnigraph_sql.run.scene import Scene, Surroundings
 from omnigraph_sql.run.schema import change_schema
 from omnigraph_sql.run.targets import reads_session, target_branch
@@ -64,11 +64,12 @@ class Session:
         runs: Runs | None = None,
     ) -> None:
         self.world, self.keeper = world, keeper
-        self.settings = Settings(branch, author, read_only=read_only or pinned is not None)
-        self.first_settings = self.settings
         self._pinned = pinned
         self._plans = plans or PlanCache()
-        self.runs = runs or Runs()
+        self._runs = runs or Runs()
+        only_reading, limit = read_only or pinned is not None, self._runs.memory_limit
+        self.settings = Settings(branch, author, read_only=only_reading, memory_limit=limit)
+        self.first_settings = self.settings
         self._transaction: Transaction | None = None
         self._ended_early = False
         """Whether a change of the schema committed what BEGIN had opened; the COMMIT that follows has nothing to do."""
@@ -84,6 +85,10 @@ class Session:
     @property
     def read_only(self) -> bool:
         return self.settings.read_only
+
+    def running(self) -> Running:
+        """A statement that begins now."""
+        return self._runs.begin(self.settings.memory_limit)
 
     def moved_to(self, branch: str) -> None:
         """Statements are about another branch from now on. Raises StorageError (not_found) when there is none."""
@@ -247,7 +252,7 @@ class Session:
     def _scene(self, step: Step, base: Snapshot) -> Scene:
         now = self.world.seams.clock.now()
         catalog, around = self.keeper.at(base).catalog, self.around(base)
-        return Scene(self.world, base, catalog, now, None, step.values(), self.runs.begin(), around=around)
+        return Scene(self.world, base, catalog, now, None, step.values(), self.running(), around=around)
 
     def around(self, base: Snapshot) -> Surroundings:
         """What this session adds to a state of the graph."""
@@ -286,7 +291,7 @@ class Session:
             UnitKinds("statement").admit_kinds(kinds_of(statement), word_of(statement), step.request.place)
             catalog, around = txn.contract.catalog, self.around(txn.base)
             scene = Scene(
-                self.world, txn.base, catalog, txn.now, staging, fresh.values(), self.runs.begin(), around=around
+                self.world, txn.base, catalog, txn.now, staging, fresh.values(), self.running(), around=around
             )
             returned[0] = apply(fresh.program.plan, scene)
 

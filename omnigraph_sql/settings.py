@@ -8,6 +8,7 @@ from typing import Final
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import ConflictError, DataError
 from omnigraph_sql.base.expr import Value
+from omnigraph_sql.base.memory import memory_limit
 from omnigraph_sql.engine.write.txn import Author
 
 DESCRIPTIONS: Final = {
@@ -18,6 +19,7 @@ DESCRIPTIONS: Final = {
     "edge_delete": "whether deleting a node takes its edges along (cascade) or is refused (restrict)",
     "hops_max": "how far a quantifier without an upper bound goes",
     "read_only": "whether changes are refused",
+    "memory_limit": "how much memory the query engine may use for one statement",
 }
 
 
@@ -30,6 +32,7 @@ class Settings:
     edge_delete: str = "cascade"
     hops_max: int = limits.HOPS_MAX
     read_only: bool = False
+    memory_limit: int | None = None
 
     def changed(self, name: str, value: Value, first: Settings) -> Settings:
         """With one setting changed; None goes back to what it was in `first`. Raises DataError for an unfit value."""
@@ -47,6 +50,9 @@ class Settings:
                 return replace(self, hops_max=_number(name, value, first.hops_max))
             case "read_only":
                 return replace(self, read_only=self._only_reading(value, first))
+            case "memory_limit":
+                limit = first.memory_limit if value is None else memory_limit(_text(name, value, None))
+                return replace(self, memory_limit=limit)
             case "branch":
                 found = _text(name, value, first.branch)
                 if not found:
@@ -78,6 +84,7 @@ class Settings:
             "edge_delete": self.edge_delete,
             "hops_max": str(self.hops_max),
             "read_only": "true" if self.read_only else "false",
+            "memory_limit": None if self.memory_limit is None else str(self.memory_limit),
         }
 
 

@@ -20,7 +20,7 @@ from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, begin, fin
 from omnigraph_sql.plan.mutations import Control
 from omnigraph_sql.result import Counts, Result
 from omnigraph_sql.run.contract import ContractKeeper
-from omnigraph_sql.run.interrupt import Runs
+from omnigraph_sql.run.interrupt import Running
 from omnigraph_sql.run.scene import Scene, Surroundings
 from omnigraph_sql.run.schema import changes_schema
 from omnigraph_sql.run.sets import takes_sets
@@ -36,12 +36,12 @@ class Owner(Protocol):
 
     world: World
     keeper: ContractKeeper
-    runs: Runs
 
     @property
     def branch(self) -> str: ...
     @property
     def author(self) -> Author: ...
+    def running(self) -> Running: ...
     def steps(self, request: Request, base: Snapshot) -> list[Step]: ...
     def around(self, base: Snapshot) -> Surroundings: ...
     def control(self, step: Step, inside: Transaction | None = None) -> Result: ...
@@ -176,7 +176,7 @@ class Transaction:
             txn.now,
             self._staging,
             step.values() if sets is None else {},
-            running=owner.runs.begin(),
+            running=owner.running(),
             sets=sets,
             commits_later=True,
             around=owner.around(txn.base),

@@ -20,7 +20,7 @@ from omnigraph_sql.base.catalog import Catalog, TableType
 __all__ = ["OmniGraphDialect", "Vector"]
 
 _FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-_TEXTS: Final = ("branch", "actor")
+_TEXTS: Final = ("branch", "actor", "durability", "memory_limit")
 _SWITCHES: Final = ("read_only", "create")
 _AUTOCOMMIT: Final = "AUTOCOMMIT"
 _SERIALIZABLE: Final = "SERIALIZABLE"

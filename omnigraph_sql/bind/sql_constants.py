@@ -19,13 +19,17 @@ _WORDS: Final[dict[DataType, str]] = {STRING: "a text", I64: "a whole number", F
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What may stand there: a type, for whole numbers a range, for texts a closed set of words or a length."""
+    """What may stand there: a type, for whole numbers a range, for texts a closed set of words or a length.
+
+    `numbers`: a whole number is taken for the text of it.
+    """
 
     type: DataType = STRING
     low: int | None = None
     high: int | None = None
     words: tuple[str, ...] = ()
     length: int | None = None
+    numbers: bool = False
 
 
 def constant(binder: SqlBinder, node: exp.Expr, wanted: Wanted, owner: str) -> Expr:
@@ -80,6 +84,8 @@ def _converted(
         return _ranged(binder, value, wanted, at, owner)
     if wanted.type == F64 and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if wanted.numbers and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     if wanted.type == STRING and isinstance(value, str):
         return _worded(binder, value, wanted, at, owner)
     raise _misfit(binder, value, wanted, at, owner)

@@ -24,6 +24,7 @@ SETTINGS: Final[dict[str, Wanted]] = {
     "edge_delete": Wanted(words=("cascade", "restrict")),
     "hops_max": Wanted(I64, 1, limits.HOPS_MAX),
     "read_only": Wanted(BOOL),
+    "memory_limit": Wanted(numbers=True),
 }
 """What SET knows, and what each setting takes."""
 

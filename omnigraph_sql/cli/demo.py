@@ -1,8 +1,8 @@
-"""`ogsql demo`: a graph in a temporary folder, questions asked in three ways, a transaction, refusals, the history."""
+"""`ogsql demo`: a graph in a temporary folder, asked in three ways, changed, grown, branched, defended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,6 +56,26 @@ OPENING: Final = Question(
 TRANSACTION: Final = ("new_airport", "new_route", "reachable", "reachable")
 """Parts of air.sql: two writes, a look from inside, a look from outside."""
 
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A title, and parts of air.sql that are run one after the other, each with what it came to."""
+
+    title: str
+    parts: tuple[str, ...]
+
+
+FILES: Final = Scene("Rows leave to a file, and come from one", ("write_file", "read_file"))
+GROWTH: Final = Scene("The schema grows, and rows with it", ("new_tables", "new_rows", "new_question"))
+BRANCH: Final = Scene(
+    "A branch copies nothing, and keeps a change apart", ("branch_off", "branch_change", "branch_compare")
+)
+PAST: Final = Scene("The past stays readable", ("past",))
+SCENES: Final = (FILES, GROWTH, BRANCH, PAST)
+
+CARRIERS: Final = "iata,name,status\nH2,SKY,active\nJZ,JetSmart,seasonal\n"
+"""A file that the demo loads."""
+
 REFUSALS: Final = (
     ("What commits together either builds or tears down; a mixture is refused:", "mixture"),
     ("Values must fit their columns:", "wrong_type"),
@@ -68,7 +88,7 @@ REFUSALS: Final = (
 
 @click.command(epilog=_EPILOG)
 def demo() -> int:
-    """Make a graph, load samples, ask questions.
+    """Make a graph, load samples, ask, change, branch, look back.
 
     Everything happens in a temporary folder, which is gone at the end.
     """
@@ -90,6 +110,11 @@ def chapters(texts: Samples, folder: Path) -> Iterator[str]:
             yield ask(question, texts, graph)
         yield change(OPENING, texts, graph)
         yield transact(texts, graph)
+        written, given = folder / "peru.csv", folder / "carriers.csv"
+        given.write_text(CARRIERS, encoding="utf-8")
+        yield play(FILES, texts, graph, {"write_file": written, "read_file": given})
+        for scene in (GROWTH, BRANCH, PAST):
+            yield play(scene, texts, graph)
         refused = [refuse(title, name, texts, graph) for title, name in REFUSALS]
         yield "\n\n".join(["# What is refused, and how", *refused])
         yield history(graph)
@@ -165,6 +190,21 @@ def transact(texts: Samples, graph: Graph) -> str:
         lines.append(f"Inside:\n\n{_indented(inside)}\n\n{_indented(_shown(tx.sql(inside)))}")
         lines.append(f"Outside, at the same time:\n\n{_indented(_shown(graph.sql(outside)))}")
     lines.append(f"After the commit:\n\n{_indented(_shown(graph.sql(outside)))}")
+    return "\n\n".join(lines)
+
+
+def play(scene: Scene, texts: Samples, graph: Graph, files: Mapping[str, Path] | None = None) -> str:
+    """Each statement with its rows, or with what it changed; of a file, what is in it too."""
+    lines = [f"# {scene.title}"]
+    for name in scene.parts:
+        text, file = texts.parts[name], (files or {}).get(name)
+        if file is not None and name == "read_file":
+            lines.append(f"A file, {file.name}:\n\n{_indented(file.read_text(encoding='utf-8'))}")
+        result = graph.sql(text, None if file is None else {"file": str(file)})
+        lines.append(_indented(text if file is None else text.replace("$file", f"'{file.name}'")))
+        lines.append(_indented(_shown(result) if result.columns else outcome(result) if result.commit_id else "done"))
+        if file is not None and name == "write_file":
+            lines.append(f"In {file.name} stands:\n\n{_indented(file.read_text(encoding='utf-8'))}")
     return "\n\n".join(lines)
 
 

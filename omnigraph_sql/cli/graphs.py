@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from omnigraph_sql.base.errors import StorageError
+from omnigraph_sql.cli.embedding import embedder
 from omnigraph_sql.cli.texts import Unreadable, read_schema
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Address:
     actor: str | None = None
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)
     durability: str = DURABILITIES[0]
+    embed: str | None = None
+    memory_limit: str | None = None
 
     def check(self) -> None:
         """Raises Absent for a file."""
@@ -53,6 +56,8 @@ class Address:
                 read_only=read_only,
                 durability=self.durability,
                 storage_options=dict(self.storage) or None,
+                embed=None if self.embed is None else embedder(self.embed),
+                memory_limit=self.memory_limit,
             )
         except StorageError as error:
             raise absent(self, error) or error from None
@@ -127,6 +132,14 @@ def durability_option(command: Command) -> Command:
         type=click.Choice(DURABILITIES),
         default=DURABILITIES[0],
         help="What a commit survives: the death of the process (the default), or with fsync a loss of power too.",
+    )(command)
+
+
+def memory_option(command: Command) -> Command:
+    return click.option(
+        "--memory-limit",
+        metavar="AMOUNT",
+        help="How much the query engine may use for one statement, as in 512MB; the rest goes to disk.",
     )(command)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from omnigraph_sql.cli.binary import BINARY
+from omnigraph_sql.cli.embedding import embed_option
 from omnigraph_sql.cli.formats import FORMS
-from omnigraph_sql.cli.graphs import actor_option, branch_option, storage_option
+from omnigraph_sql.cli.graphs import actor_option, branch_option, memory_option, storage_option
 from omnigraph_sql.cli.points import at_option
 from omnigraph_sql.cli.statements import statements
 
@@ -31,6 +32,8 @@ Examples:
 @branch_option
 @actor_option
 @storage_option
+@embed_option
+@memory_option
 @click.pass_context
 def query(ctx: click.Context, /, file: str, name: str | None, **options: object) -> int:
     """Run a query of a .gq file; NAME picks one of several."""

@@ -14,9 +14,18 @@ import click
 
 from omnigraph_sql.base.errors import LanguageError, OmniError
 from omnigraph_sql.cli.binary import BINARY, check_goal, write_bytes
+from omnigraph_sql.cli.embedding import embed_option
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
 from omnigraph_sql.cli.formats import FORMS, written
-from omnigraph_sql.cli.graphs import actor_option, address, branch_option, durability_option, parameters, storage_option
+from omnigraph_sql.cli.graphs import (
+    actor_option,
+    address,
+    branch_option,
+    durability_option,
+    memory_option,
+    parameters,
+    storage_option,
+)
 from omnigraph_sql.cli.output import Sink, output
 from omnigraph_sql.cli.points import at_option
 from omnigraph_sql.cli.stopping import at_most
@@ -97,6 +106,8 @@ class Statements(click.Command):
 @actor_option
 @durability_option
 @storage_option
+@embed_option
+@memory_option
 def statements(
     graph: str,
     loose: tuple[str, ...],
@@ -117,6 +128,8 @@ def statements(
     actor: str | None,
     durability: str,
     storage: tuple[str, ...],
+    embed: str | None,
+    memory_limit: str | None,
 ) -> int:
     """Run statements against a graph: those of every -c and -f in the order given, or those on standard input.
 
@@ -128,7 +141,7 @@ def statements(
     """
     if loose:
         raise click.UsageError("a statement is given with -c, a file with -f")
-    where = address(graph, branch, actor, storage, durability)
+    where = replace(address(graph, branch, actor, storage, durability), embed=embed, memory_limit=memory_limit)
     values = parameters(given)
     if not commands and not files and on_terminal():
         from omnigraph_sql.cli.shell import shell
@@ -360,6 +373,6 @@ def outcome(result: Result) -> str:
     numbers = (result.affected_nodes, result.affected_edges)
     counted = [f"{n} {one if n == 1 else many}" for n, (one, many) in zip(numbers, WORDS_OF_COUNTS, strict=True) if n]
     if not counted:
-        return "nothing changed"
+        return f"done, commit {result.commit_id}" if result.commit_id else "nothing changed"
     ending = f"commit {result.commit_id}" if result.commit_id else "not committed yet"
     return f"{' and '.join(counted)} changed, {ending}"

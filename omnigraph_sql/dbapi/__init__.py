@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -86,11 +87,14 @@ def connect(
     create: bool = False,
     schema: str | Path | None = None,
     storage_options: dict[str, str] | None = None,
+    durability: str = "process",
+    memory_limit: int | str | None = None,
+    embed: Callable[[list[str]], Sequence[Sequence[float]]] | None = None,
 ) -> Connection:
     """A connection to a graph: a folder, or a prefix of an object store.
 
     `create` makes the graph when there is none, with the given schema or an empty one. Without `autocommit` the first
-    change begins a transaction, which `commit()` publishes.
+    change begins a transaction, which `commit()` publishes. The last three are those of `open`.
 
     >>> import omnigraph_sql as og
     >>> con = og.connect("bar.omni", create=True, schema="node Drink { name: String @key  price: F64? }")
@@ -116,6 +120,9 @@ def connect(
             autocommit=autocommit,
             schema=(schema or "") if create else None,
             storage_options=storage_options,
+            durability=durability,
+            memory_limit=memory_limit,
+            embed=embed,
         )
 
 

@@ -14,6 +14,8 @@ from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.dbapi import errors
 from omnigraph_sql.dbapi.cursor import Cursor, RowFactory, dict_row
 from omnigraph_sql.dbapi.errors import InterfaceError, ProgrammingError, telling
+from omnigraph_sql.dbapi.types import Column
+from omnigraph_sql.engine.world import Embed
 from omnigraph_sql.graph import Graph, init
 from omnigraph_sql.graph import open as open_graph
 from omnigraph_sql.result import Result
@@ -35,27 +37,43 @@ def connected(
     autocommit: bool,
     schema: str | Path | None,
     storage_options: dict[str, str] | None,
+    durability: str,
+    memory_limit: int | str | None,
+    embed: Embed | None,
 ) -> Connection:
     """A connection; a schema is for the graph that is made when there is none."""
 
     def opened() -> Graph:
-        return open_graph(uri, branch=branch, actor=actor, read_only=read_only, storage_options=storage_options)
+        return open_graph(
+            uri,
+            branch=branch,
+            actor=actor,
+            read_only=read_only,
+            durability=durability,
+            storage_options=storage_options,
+            embed=embed,
+            memory_limit=memory_limit,
+        )
 
     try:
         graph = opened()
     except StorageError as error:
         if schema is None or error.kind != "not_found":
             raise
-        _make(uri, schema, actor, storage_options)
+        _make(uri, schema, actor, durability, storage_options)
         graph = opened()
     return Connection(graph, autocommit=autocommit)
 
 
 def _make(
-    uri: str | os.PathLike[str], schema: str | Path, actor: str | None, storage_options: dict[str, str] | None
+    uri: str | os.PathLike[str],
+    schema: str | Path,
+    actor: str | None,
+    durability: str,
+    storage_options: dict[str, str] | None,
 ) -> None:
     try:
-        init(uri, schema=schema, actor=actor, storage_options=storage_options).close()
+        init(uri, schema=schema, actor=actor, durability=durability, storage_options=storage_options).close()
     except ConflictError as error:
         # Somebody else made it meanwhile, which is what was wanted.
         if error.code != "exists":
@@ -144,6 +162,10 @@ class Connection:
     def executescript(self, script: str) -> Cursor:
         """A new cursor that has executed several statements; its rows are those of the last."""
         return self.cursor().execute(script)
+
+    def describe(self, operation: str) -> tuple[Column, ...] | None:
+        """The columns that a text would give, as in a cursor's `description`, without running it."""
+        return self.cursor().describe(operation)
 
     def run(self, request: Request) -> Result:
         """A text in the connection's transaction; a change opens one. For cursors."""

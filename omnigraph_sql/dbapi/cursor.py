@@ -92,6 +92,23 @@ class Cursor:
         self._take(self._connection.run(request), request)
         return self
 
+    def describe(self, operation: str) -> tuple[Column, ...] | None:
+        """What `description` would be after `execute`, without running anything; None for a text that gives no rows.
+
+        >>> import omnigraph_sql as og
+        >>> con = og.connect("cities.omni", create=True, schema="node City { name: String @key }")
+        >>> [column[:2] for column in con.cursor().describe("SELECT name, 1 AS one FROM City")]
+        [('name', string), ('one', int64)]
+        >>> con.close()
+        """
+        self._refuse_closed()
+        with telling():
+            return described(self._connection.graph.describe(operation)) or None
+
+    def cancel(self) -> None:
+        """Stop what the connection is running, from any thread; the same as its `interrupt()`."""
+        self._connection.interrupt()
+
     def executemany(self, operation: str, seq_of_parameters: Iterable[Given]) -> Cursor:
         """Run one statement for every set of parameters, all or nothing; inserts go in great parts.
 

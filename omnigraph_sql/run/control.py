@@ -31,7 +31,11 @@ _SHOWN: Final = {
     "settings": "omni.settings",
     "views": "information_schema.views",
 }
-_SUMMARY: Final = pa.schema(
+DESCRIPTION: Final = pa.schema(
+    [(name, pa.utf8()) for name in ("column_name", "column_type", "nullable", "key", "description")]
+)
+_OF_EDGES: Final = ("source", "target")
+SUMMARY: Final = pa.schema(
     [
         ("column_name", pa.utf8()),
         ("column_type", pa.utf8()),
@@ -58,17 +62,28 @@ def answer(command: Command, plan: Plan | None, scene: Scene) -> pa.Table | None
             return None
 
 
-def _show(command: Show, scene: Scene) -> pa.Table:
+def shown_fields(command: Show) -> tuple[Field, ...]:
+    """The columns that SHOW answers with."""
+    fields = SYSTEM_TABLES[_shown_table(command)]
+    return tuple(f for f in fields if command.what != "nodes" or f.name not in _OF_EDGES)
+
+
+def _shown_table(command: Show) -> str:
     name = _SHOWN.get(command.what)
     if name is None:
-        raise ExecutionError(f"SHOW {command.what.upper()} is not carried out yet")
+        raise ExecutionError(f"SHOW {command.what.upper()} is not carried out yet", hint="the README says what works")
+    return name
+
+
+def _show(command: Show, scene: Scene) -> pa.Table:
+    name = _shown_table(command)
     if command.what == "commits" and command.target is not None:
         scene = replace(scene, snapshot=scene.world.manifest.current(command.target).snapshot)
     rows = system_rows(name, SYSTEM_TABLES[name], scene)
     if command.what in ("nodes", "edges"):
         rows = rows.filter(pc.equal(rows["kind"], command.what.removesuffix("s")))
     if command.what == "nodes":
-        rows = rows.drop_columns(["source", "target"])
+        rows = rows.drop_columns(list(_OF_EDGES))
     if command.what == "indexes" and command.target is not None:
         rows = rows.filter(pc.equal(rows["table_name"], command.target))
     return rows
@@ -81,12 +96,7 @@ def _described(scene: Scene, name: str | None) -> pa.Table:
     of = next((t for t in scene.catalog.tables() if t.name == name), None)
     if of is None:
         raise ExecutionError(f"there is no table {name}")
-    return pa.Table.from_pylist(list(_column_rows(of)), schema=_description())
-
-
-def _description() -> pa.Schema:
-    texts = ("column_name", "column_type", "nullable", "key", "description")
-    return pa.schema([(name, pa.utf8()) for name in texts])
+    return pa.Table.from_pylist(list(_column_rows(of)), schema=DESCRIPTION)
 
 
 def _column_rows(of: TableType) -> Iterator[dict[str, Any]]:
@@ -106,7 +116,7 @@ def _described_fields(fields: tuple[Field, ...]) -> pa.Table:
         {"column_name": f.name, "column_type": type_text(f.type), "nullable": "YES" if f.nullable else "NO"}
         for f in fields
     ]
-    return pa.Table.from_pylist(rows, schema=_description())
+    return pa.Table.from_pylist(rows, schema=DESCRIPTION)
 
 
 # ---- SUMMARIZE --------------------------------------------------------------------------------------------------
@@ -116,7 +126,7 @@ def _summary(plan: Plan, scene: Scene) -> pa.Table:
     table = read(plan, scene).read_all()
     fields = output_fields(plan)
     rows = [_column_summary(f, table.column(place)) for place, f in enumerate(fields)]
-    return pa.Table.from_pylist(rows, schema=_SUMMARY)
+    return pa.Table.from_pylist(rows, schema=SUMMARY)
 
 
 def _column_summary(field: Field, column: pa.ChunkedArray) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from threading import Lock, RLock, Thread
 from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
-from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import Interrupted, ResourceLimitExceeded
+from omnigraph_sql.base.errors import Interrupted
 
 T = TypeVar("T")
 _STOP: Final = object()
@@ -159,21 +158,14 @@ class Runs:
     __slots__ = ("_lock", "_running", "memory_limit")
 
     def __init__(self, memory_limit: int | None = None) -> None:
-        if memory_limit is not None and memory_limit < limits.MEMORY_LIMIT_BYTES_MIN:
-            raise ResourceLimitExceeded(
-                "the memory limit is smaller than any statement can keep to",
-                resource="memory_limit",
-                limit=limits.MEMORY_LIMIT_BYTES_MIN,
-                actual=memory_limit,
-                hint=f"give {limits.MEMORY_LIMIT_BYTES_MIN} bytes or more",
-            )
         self.memory_limit = memory_limit
+        """Bytes that a statement may use unless its session says otherwise."""
         self._running: WeakSet[Running] = WeakSet()
         # A signal handler may interrupt while its own thread is in here.
         self._lock = RLock()
 
-    def begin(self) -> Running:
-        made = Running(self.memory_limit)
+    def begin(self, memory_limit: int | None = None) -> Running:
+        made = Running(memory_limit)
         with self._lock:
             self._running.add(made)
         return made

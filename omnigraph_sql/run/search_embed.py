@@ -11,7 +11,7 @@ from omnigraph_sql.run.scalars import NOT_CONSTANT, constant
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.search_score import point_of
 
-_OPEN_WITH = "open the graph with embed=…, a function from a list of texts to a list of vectors"
+_OPEN_WITH = "open the graph with embed=…, a function from texts to vectors; ogsql takes --embed FILE.py:FUNCTION"
 
 
 def value_of(expr: Expr, scene: Scene) -> object:

@@ -1,5 +1,5 @@
--- The questions of air.gq, asked in SQL, then a transaction. A line `-- name` begins a part; the last six parts are
--- meant to be refused.
+-- The questions of air.gq, asked in SQL, then a transaction, then scenes: files, a schema that grows, a branch, the past.
+-- A line `-- name` begins a part; the last six parts are meant to be refused.
 
 -- from_lima
 SELECT b.code AS code, b.city AS city, r.miles AS miles
@@ -44,6 +44,40 @@ INSERT INTO Route (src, dst, miles) VALUES ('LIM', 'JUL', 531);
 
 -- reachable
 SELECT count(*) AS airports_from_lima FROM Route WHERE src = 'LIM';
+
+-- write_file
+COPY (SELECT code, city FROM Airport WHERE country = 'Peru' ORDER BY code) TO $file (FORMAT csv);
+
+-- read_file
+COPY Carrier FROM $file (FORMAT csv, MODE append);
+
+-- new_tables
+CREATE NODE TABLE City (name TEXT PRIMARY KEY, people BIGINT CHECK (people >= 0));
+CREATE EDGE TABLE Serves (FROM Airport TO City);
+ALTER TABLE Airport ADD COLUMN runways INT;
+
+-- new_rows
+INSERT INTO City VALUES ('Cusco', 428000), ('Lima', 10090000);
+INSERT INTO Serves (src, dst) VALUES ('CUZ', 'Cusco'), ('LIM', 'Lima');
+UPDATE Airport SET runways = 2 WHERE code = 'LIM';
+
+-- new_question
+SELECT a.code AS code, a.runways AS runways, c.name AS serves, c.people AS people
+FROM Airport a JOIN Serves s ON s.src = a.id JOIN City c ON c.id = s.dst;
+
+-- branch_off
+CREATE BRANCH "review/lima" FROM main;
+
+-- branch_change
+UPDATE "review/lima".Airport SET city = 'Lima-Callao' WHERE code = 'LIM';
+
+-- branch_compare
+SELECT m.code AS code, m.city AS on_main, r.city AS on_review
+FROM Airport m JOIN "review/lima".Airport r ON r.code = m.code
+WHERE m.city <> r.city;
+
+-- past
+SELECT (SELECT count(*) FROM Airport) AS airports_now, (SELECT count(*) FROM Airport VERSION AS OF 2) AS airports_at_first;
 
 -- mixture
 MERGE INTO Airport USING (SELECT 'LIM' AS code, 'Lima' AS city) AS fresh ON Airport.code = fresh.code

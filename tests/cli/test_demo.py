@@ -8,7 +8,19 @@ import pytest
 import omnigraph_sql
 from omnigraph_sql.base.errors import LanguageError
 from omnigraph_sql.bind.lint import lint
-from omnigraph_sql.cli.demo import OPENING, QUESTIONS, REFUSALS, TRANSACTION, Question, ask, chapters, refuse
+from omnigraph_sql.cli.demo import (
+    CARRIERS,
+    OPENING,
+    QUESTIONS,
+    REFUSALS,
+    SCENES,
+    TRANSACTION,
+    Question,
+    Scene,
+    ask,
+    chapters,
+    refuse,
+)
 from omnigraph_sql.cli.samples import samples
 from omnigraph_sql.graph import Graph
 from omnigraph_sql.plan.compile import compile_sql
@@ -16,6 +28,7 @@ from tests.cli.conftest import Command
 
 SAMPLES = samples()
 WRONG = {"mixture": "D2", "wrong_type": "type", "misspelt": "unknown_name"}
+PLAYED = {name for scene in SCENES for name in scene.parts}
 BREAKING = {"too_high": "constraint", "nowhere": "constraint", "taken": "key_conflict"}
 
 
@@ -32,7 +45,13 @@ def test_the_sample_queries_have_no_findings() -> None:
     assert lint(SAMPLES.gq, SAMPLES.catalog).findings == ()
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES.parts.keys() - WRONG))
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.title)
+def test_the_statements_of_a_scene_compile_one_after_the_other(scene: Scene) -> None:
+    texts = [SAMPLES.parts[name] for name in scene.parts]
+    assert len(compile_sql("\n".join(texts), SAMPLES.catalog).programs) >= len(texts)
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.parts.keys() - WRONG - PLAYED))
 def test_a_sample_statement_compiles(name: str) -> None:
     assert compile_sql(SAMPLES.parts[name], SAMPLES.catalog).programs
 
@@ -46,7 +65,7 @@ def test_a_sample_that_is_meant_to_be_refused_is(name: str, code: str) -> None:
 
 def test_the_demo_uses_every_sample() -> None:
     asked = (*QUESTIONS, OPENING)
-    used = {q.sql for q in asked} | {q.pattern for q in asked if q.pattern} | set(TRANSACTION)
+    used = {q.sql for q in asked} | {q.pattern for q in asked if q.pattern} | set(TRANSACTION) | PLAYED
     assert used | {name for name, _ in [(n, t) for t, n in REFUSALS]} == SAMPLES.parts.keys()
     assert {q.gq for q in asked} == SAMPLES.queries.keys()
     assert {name for _, name in REFUSALS} == WRONG.keys() | BREAKING.keys()
@@ -80,18 +99,27 @@ def test_a_sample_that_is_no_longer_refused_is_noticed(graph: Graph) -> None:
         refuse("title", "no_hub", SAMPLES, graph)
 
 
-def test_the_demo_makes_a_graph_asks_changes_refuses_and_shows_its_history(ogsql: Command) -> None:
+def test_the_demo_tells_the_whole_story(ogsql: Command) -> None:
     done = ogsql("demo")
     assert (done.code, done.err) == (0, "")
     titles = re.findall(r"^# (.*)$", done.out, re.MULTILINE)
-    assert titles[2:-4] == [question.title for question in QUESTIONS]
-    assert titles[-4] == OPENING.title
-    for title, word in zip((*titles[:2], *titles[-3:]), ("schema", "rows", "own", "refused", "history"), strict=True):
+    asked, scenes = [question.title for question in QUESTIONS], [scene.title for scene in SCENES]
+    assert titles[2:-2] == [*asked, OPENING.title, titles[-3 - len(scenes)], *scenes]
+    named = (*titles[:2], titles[-3 - len(scenes)], *titles[-2:])
+    for title, word in zip(named, ("schema", "rows", "own", "refused", "history"), strict=True):
         assert word in title
+    for line in (
+        "AQP,Arequipa",
+        *CARRIERS.splitlines(),
+        "LIM         2  Lima    10090000",
+        "LIM   Lima     Lima-Callao",
+    ):
+        assert f"    {line}\n" in done.out
+    assert re.search(r"airports_now +airports_at_first\n[ -]+\n +9 +8$", done.out, re.MULTILINE)
     inside, outside, after = re.findall(r"airports_from_lima\n +-+\n +(\d+)$", done.out, re.MULTILINE)
     assert (int(inside), int(outside), int(after)) == (6, 5, 6)
 
 
 def test_the_demo_leaves_nothing_behind(tmp_path: Path) -> None:
-    assert len(list(chapters(SAMPLES, tmp_path))) == len(QUESTIONS) + 6
-    assert {path.name for path in tmp_path.iterdir()} == {"air.omni", "air.jsonl"}
+    assert len(list(chapters(SAMPLES, tmp_path))) == len(QUESTIONS) + len(SCENES) + 6
+    assert {path.name for path in tmp_path.iterdir()} == {"air.omni", "air.jsonl", "carriers.csv", "peru.csv"}

@@ -247,3 +247,67 @@ def test_a_commit_is_brought_to_the_disk_when_that_is_asked_for(
     assert not [path for path in synced if path.endswith(".lance")]
     assert ogsql(air, "--durability", "fsync", "-c", "DELETE FROM Route").code == 0
     assert [path for path in synced if path.endswith(".lance")]
+
+
+EMBED = """
+def embed(texts):
+    return [[0.0, float(len(text))] for text in texts]
+
+broken = 5
+"""
+NEAREST = "SELECT k FROM nearest(F, 'v', 'long text', k => 1)"
+
+
+@pytest.fixture
+def vectors(folder: Path, ogsql: Command) -> str:
+    (folder / "f.pg").write_text("node F { k: String @key  v: Vector(2)? }")
+    (folder / "moods.py").write_text(EMBED)
+    assert ogsql("init", "f.omni", "--schema", "f.pg").code == 0
+    assert ogsql("f.omni", "-c", "INSERT INTO F VALUES ('far', [1.0, 0.0]), ('near', [0.0, 9.0])").code == 0
+    return "f.omni"
+
+
+def test_a_function_of_a_file_or_a_module_embeds_texts(
+    ogsql: Command, vectors: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    for named in ("moods.py:embed", f"{folder}/moods.py:embed", "moods:embed"):
+        done = ogsql(vectors, "--embed", named, "--format", "csv", "-c", NEAREST)
+        assert (done.code, done.out) == (0, "k\nnear\n"), done.err
+    refused = ogsql(vectors, "-c", NEAREST)
+    assert refused.code == 1
+    assert "--embed" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("moods.py", "FILE.py:FUNCTION"),
+        (":embed", "FILE.py:FUNCTION"),
+        ("nope.py:embed", "there is no file 'nope.py'"),
+        ("no_such_module:embed", "there is no module 'no_such_module'"),
+        ("moods.py:embd", "it has embed"),
+        ("moods.py:broken", "has no function 'broken'"),
+        ("wrong.py:embed", "wrong.py cannot be loaded: ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_a_wrong_call(
+    ogsql: Command, vectors: str, folder: Path, named: str, told: str
+) -> None:
+    (folder / "wrong.py").write_text("1 / 0")
+    done = ogsql(vectors, "--embed", named, "-c", NEAREST)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_memory_limit_is_given_on_the_command_line(ogsql: Command, vectors: str) -> None:
+    asked = "SELECT value FROM omni.settings WHERE name = 'memory_limit'"
+    done = ogsql(vectors, "--memory-limit", "64MiB", "--format", "csv", "-c", asked)
+    assert (done.code, done.out) == (0, f"value\n{64 * 2**20}\n")
+    assert ogsql(vectors, "--memory-limit", "5", "-c", asked).code == 1
+    assert "512MB" in ogsql(vectors, "--memory-limit", "much", "-c", asked).err
+
+
+def test_a_change_of_the_schema_says_that_it_is_done(ogsql: Command, vectors: str) -> None:
+    assert ogsql(vectors, "-c", "CREATE TABLE x (a INT)").err.startswith("done, commit ")

@@ -337,3 +337,78 @@ def test_a_script_gives_the_rows_of_its_last_statement(con: og.Connection) -> No
 def test_what_is_no_text_is_refused(con: og.Connection) -> None:
     with pytest.raises(og.ProgrammingError, match="a statement is a text"):
         con.execute(7)  # type: ignore[arg-type]
+
+
+# ---- columns before running -------------------------------------------------------------------------------------
+
+
+DESCRIBED = [
+    "SELECT * FROM Airport",
+    "SELECT code, elevation + 1, elevation * 1.5 AS up, elevation > 3 AS high, NULL AS nothing FROM Airport",
+    "SELECT count(*), avg(elevation), array_agg(code) FROM Airport",
+    "SELECT current_date, now(), DATE '2020-01-01' - DATE '2019-01-01' AS days",
+    "SELECT a.city AS city, b.city AS city FROM Airport a, Route r, Airport b WHERE r.src = a.id AND r.dst = b.id",
+    "match { $a: Airport } return { $a.code, $a.elevation as up }",
+    "SHOW TABLES",
+    "SHOW NODES",
+    "SHOW SETTINGS",
+    "SHOW COMMITS",
+    "DESCRIBE Airport",
+    "SUMMARIZE Airport",
+    "EXPLAIN SELECT 1",
+    "SELECT * FROM omni.indexes",
+    "SELECT 1; SELECT 'last' AS word",
+    "INSERT INTO Airport VALUES ('LIM', 'Lima', 34) RETURNING *, elevation / 2 AS half",
+    "UPDATE Airport SET city = 'x' RETURNING code",
+    "INSERT INTO Airport VALUES ('CUZ', 'Cusco', 3310)",
+    "BEGIN",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", DESCRIBED)
+def test_the_columns_of_a_text_are_known_before_it_runs(con: og.Connection, text: str) -> None:
+    head, before = con.graph.head, airports(con)
+    told = con.describe(text)
+    assert (con.graph.head, con.in_transaction, airports(con)) == (head, False, before)
+    assert told == con.cursor().describe(text) == con.execute(text).description
+
+
+def test_a_column_whose_type_follows_from_a_parameter_is_described_without_one(con: og.Connection) -> None:
+    (column,) = con.describe("SELECT $x AS it") or ()
+    assert (column[0], str(column[1])) == ("it", "null")
+
+
+def test_a_mistake_is_found_by_describing(con: og.Connection) -> None:
+    with pytest.raises(og.ProgrammingError, match="citty"):
+        con.describe("SELECT citty FROM Airport")
+    con.close()
+    with pytest.raises(og.InterfaceError):
+        con.describe("SELECT 1")
+
+
+# ---- options ----------------------------------------------------------------------------------------------------
+
+
+def test_a_connection_takes_a_memory_limit_a_durability_and_a_way_to_embed(tmp_path: Path) -> None:
+    schema = 'node Film { slug: String @key  blurb: String  mood: Vector(2)? @embed("blurb") }'
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return [[1.0, 0.0] for _ in texts]
+
+    with og.connect(
+        tmp_path / "f.omni", create=True, schema=schema, durability="fsync", memory_limit="64MiB", embed=embed
+    ) as con:
+        con.execute("INSERT INTO Film VALUES ('a', 'sea', [1.0, 0.0]), ('b', 'sand', [0.0, 1.0])")
+        con.commit()
+        nearest = "SELECT slug FROM nearest(Film, 'mood', ?, k => 1)"
+        assert con.execute(nearest, ("a quiet sea",)).fetchall() == [("a",)]
+        assert asked == ["a quiet sea"]
+        limit = "SELECT value FROM omni.settings WHERE name = 'memory_limit'"
+        assert con.execute(limit).fetchall() == [(str(64 * 2**20),)]
+    with pytest.raises(og.DataError, match="amount"):
+        og.connect(tmp_path / "f.omni", memory_limit="much")
+    with pytest.raises(og.Error, match="durability"):
+        og.connect(tmp_path / "f.omni", durability="hope")

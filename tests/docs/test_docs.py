@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "user").glob("*.md"))]
 EVERY_PAGE = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 LANGUAGES = {"pg", "gq", "sql"}
-OTHER_FENCES = {"sh", "text", "python", "json", "jsonl", "csv", "ebnf", "toml"}
+OTHER_FENCES = {"sh", "text", "python", "json", "jsonl", "csv", "ebnf", "toml", "py"}
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(?P<title>.+)$", re.MULTILINE)

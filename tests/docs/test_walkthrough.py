@@ -26,7 +26,7 @@ STEP = re.compile(
     r"^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$|^(?P<prose>(?!```)[^\n]+(?:\n(?!```)[^\n]+)*)$",
     re.MULTILINE | re.DOTALL,
 )
-FILE_NAME = re.compile(r"`(?P<name>[\w-]+\.(?:pg|gq|sql|jsonl|csv|toml))`")
+FILE_NAME = re.compile(r"`(?P<name>[\w-]+\.(?:pg|gq|sql|jsonl|csv|toml|py))`")
 COMMAND = re.compile(r"^(?:\.venv/bin/)?(?P<line>ogsql .*)$", re.MULTILINE)
 
 

@@ -131,3 +131,44 @@ def test_ctrl_c_stops_a_statement_and_the_process_lives(tmp_path: Path, kind: st
         [sys.executable, "-c", STOPPED, graph.uri, kind], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, ["1", "3"]), done.stderr
+
+
+def test_a_session_may_change_its_memory_limit_and_go_back(tmp_path: Path) -> None:
+    graph = airports(tmp_path)
+    crossed = "SELECT count(DISTINCT v), count(DISTINCT v + 1) FROM generate_series(1, 1000000) AS s(v)"
+    graph.sql("SET memory_limit = '1MiB'")
+    with pytest.raises(og.ResourceLimitExceeded) as caught:
+        graph.sql(crossed).fetchall()
+    assert caught.value.limit == MEGABYTES
+    with graph.transaction() as tx, pytest.raises(og.ResourceLimitExceeded):
+        tx.sql(crossed).fetchall()
+    graph.sql("RESET memory_limit")
+    assert graph.sql(crossed).fetchall() == [(1_000_000, 1_000_000)]
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_"),
+    [
+        ("'512MB'", "512000000"),
+        ("'1.5 GiB'", "1610612736"),
+        ("'1048576'", "1048576"),
+        ("2000000", "2000000"),
+        ("'64mib'", "67108864"),
+        ("'0.3TB'", "300000000000"),
+        ("DEFAULT", None),
+    ],
+)
+def test_an_amount_of_memory_is_written_as_people_write_it(tmp_path: Path, text: str, bytes_: str | None) -> None:
+    graph = airports(tmp_path, rows=False)
+    graph.sql(f"SET memory_limit = {text}")
+    shown = {row["name"]: row["value"] for row in graph.sql("SHOW SETTINGS").dicts()}
+    assert shown["memory_limit"] == bytes_
+
+
+@pytest.mark.parametrize("text", ["'much'", "'12 parsecs'", "''", "'-5MB'", "'1e9'", "'1048575'", "5", "'0'"])
+def test_what_is_no_usable_amount_is_refused_with_what_to_write(tmp_path: Path, text: str) -> None:
+    graph = airports(tmp_path, rows=False)
+    with pytest.raises(og.OmniError) as caught:
+        graph.sql(f"SET memory_limit = {text}")
+    assert isinstance(caught.value, og.DataError | og.ResourceLimitExceeded)
+    assert caught.value.hint
