@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -412,6 +412,7 @@ class Graph:
             "tables": [{"name": pin.key, "rows": pin.row_count, "version": pin.version} for pin in snapshot.tables],
             "pending_operations": pending_operations(self._world),
             "kept": kept_facts(self._world.root),
+            "held_ids": asdict(self._world.tables.held_ids.facts()),
         }
 
     def close(self) -> None:

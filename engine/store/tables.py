@@ -19,6 +19,7 @@ from omnigraph_sql.base.seams import Failpoints
 from omnigraph_sql.base.types import BLOB, arrow_type
 from omnigraph_sql.engine.store.durable import Disk, LeftToSystem
 from omnigraph_sql.engine.store.failures import says_missing, storage_error
+from omnigraph_sql.engine.store.held_ids import HeldIds
 from omnigraph_sql.engine.store.predicate import id_in, member_of
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.versions import has_successor
@@ -85,6 +86,7 @@ class Tables:
         self._session = self._lance.Session()
         self._kept: OrderedDict[tuple[str, str | None, int], Any] = OrderedDict()
         self._lock = Lock()
+        self.held_ids = HeldIds()
         self.opened = 0
         """How many datasets were opened so far, for the cost gates."""
 
@@ -227,8 +229,17 @@ class Tables:
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
+    def held(self, table: OpenTable, ids: pa.Array) -> pa.Array:
+        """Those of the ids that the table holds. Who asks often is soon answered from memory about ids it does not."""
+        if len(ids) and table.pin.row_count and self.held_ids.asked(table.dataset, table.pin.row_count):
+            with self.telling(f"reading the ids of {table.pin.key}"):
+                self.failpoints.hit("store.lookup")
+                self.held_ids.read(table.dataset)
+        return self.addresses(table, ids)[ID].combine_chunks()
+
     def addresses(self, table: OpenTable, ids: pa.Array) -> pa.Table:
         """`id` and `_rowaddr` of those of the ids that the table holds."""
+        ids = self.held_ids.possible(table.dataset, ids)
         if not len(ids) or table.pin.row_count == 0:
             return pa.table({ID: pa.array([], pa.utf8()), ROW_ADDRESS: pa.array([], pa.uint64())})
         with self.telling(f"looking ids up in {table.pin.key}"):

@@ -5,7 +5,7 @@ A transaction builds (rows by id, the last one wins) or tears down (ids), never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,12 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.catalog import ID, NodeType, TableType
+from omnigraph_sql.base.catalog import ID, NodeType, TableType, Unique
 from omnigraph_sql.base.errors import InternalError, KeyConflict, ResourceLimitExceeded
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import TableIdentity, table_key
+from omnigraph_sql.engine.write.ids import Ids
 
 _SMALL_BATCH_ROWS: Final = 1024
+_GATHERED_BATCHES: Final = 64
+"""Small batches that become one, so that many statements do not make a long list to copy."""
 
 
 class Mode(StrEnum):
@@ -49,18 +52,20 @@ class TableChanges:
     """What happens to one table.
 
     `batches` are new row images in the order they were staged, in the table's full schema; `inserted` are ids that must
-    not exist in the base; `deleted` are ids that go. Values are shared, never changed in place.
+    not exist in the base, `replaced` those whose images may take another's place; `deleted` are ids that go. Values are
+    shared, never changed in place.
     """
 
     type: TableType
     mode: Mode
     batches: tuple[pa.Table, ...] = ()
-    inserted: frozenset[str] = frozenset()
+    inserted: Ids = field(default_factory=Ids)
     deleted: frozenset[str] = frozenset()
     generated: bool = False
     """All ids were made by this transaction, so none can exist."""
     distinct: bool = False
     """No id occurs twice in the batches, so nobody has to look."""
+    replaced: Ids = field(default_factory=Ids)
 
     @property
     def key(self) -> str:
@@ -69,10 +74,10 @@ class TableChanges:
     def rows(self) -> pa.Table:
         """The images that stay: one per id, the last staged."""
         if (self.distinct or self.generated) and self.batches:
-            return self.batches[0] if len(self.batches) == 1 else pa.concat_tables(self.batches)
+            return together(self.batches)
         return last_by_id(table_schema(self.type), self.batches)
 
-    def staged(self) -> frozenset[str]:
+    def staged(self) -> Set[str]:
         """Ids of all row images."""
         if self.mode is Mode.INSERT:
             return self.inserted
@@ -84,7 +89,7 @@ class TableChanges:
         An id that was to be inserted may turn out to exist, which the commit refuses; until then it has one row.
         """
         touched = self.deleted.union(*(batch[ID].to_pylist() for batch in self.batches))
-        return touched - self.inserted if self.generated else touched
+        return touched.difference(self.inserted) if self.generated else touched
 
 
 def together(batches: tuple[pa.Table, ...]) -> pa.Table:
@@ -93,6 +98,25 @@ def together(batches: tuple[pa.Table, ...]) -> pa.Table:
         return batches[0]
     whole = pa.concat_tables(batches)
     return whole.combine_chunks() if whole.num_rows < len(batches) * _SMALL_BATCH_ROWS else whole
+
+
+def unique_rules(table: TableType) -> tuple[Unique, ...]:
+    """The tuples that no two rows may share, but for the key: an equal key is an equal id."""
+    every = (rule for rule in table.constraints if isinstance(rule, Unique))
+    return tuple(rule for rule in every if set(rule.properties) != set(table.key))
+
+
+def gathered(batches: tuple[pa.Table, ...]) -> tuple[pa.Table, ...]:
+    """The same rows in the same order, the last small batches as one when there are many.
+
+    Only for tables without unique tuples: that rule alone asks whether rows came from one statement.
+    """
+    if len(batches) < _GATHERED_BATCHES or batches[-_GATHERED_BATCHES].num_rows >= _GATHERED_BATCHES:
+        return batches
+    last = batches[-_GATHERED_BATCHES:]
+    if any(batch.num_rows >= _SMALL_BATCH_ROWS for batch in last):
+        return batches
+    return (*batches[:-_GATHERED_BATCHES], together(last))
 
 
 def last_by_id(schema: pa.Schema, batches: tuple[pa.Table, ...]) -> pa.Table:
@@ -179,26 +203,27 @@ class MutationStaging:
             return
         fresh = rows[ID].to_pylist()
         known = self.of(table)
-        held = known.staged() if known is not None else frozenset()
         seen: set[str] = set()
         for one in fresh:
-            if one in held or one in seen:
+            if one in seen or (known is not None and (one in known.inserted or one in known.replaced)):
                 raise key_conflict(table, one, "this transaction inserts it twice")
             seen.add(one)
         changed = self._grown(table, Mode.INSERT, rows)
         made = generated and (known is None or known.generated)
-        self._keep(replace(changed, inserted=changed.inserted | seen, generated=made), rows, rows.num_rows)
+        self._keep(replace(changed, inserted=changed.inserted.plus(seen), generated=made), rows, rows.num_rows)
 
     def upsert(self, table: TableType, rows: pa.Table) -> None:
         """Rows that replace those with the same ids, or are added."""
         if rows.num_rows:
-            self._keep(self._grown(table, Mode.UPSERT, rows), rows, rows.num_rows)
+            changed = self._grown(table, Mode.UPSERT, rows)
+            replaced = changed.replaced.plus(rows[ID].to_pylist())
+            self._keep(replace(changed, replaced=replaced), rows, rows.num_rows)
 
     def update(self, table: TableType, rows: pa.Table) -> None:
         """New images of rows that were read, so their ids exist."""
         if rows.num_rows:
             self.depend()
-            self._keep(self._grown(table, Mode.UPSERT, rows), rows, rows.num_rows)
+            self.upsert(table, rows)
 
     def delete(self, table: TableType, ids: pa.Array) -> int:
         """Ids of rows that go; how many of them had not gone before."""
@@ -225,7 +250,10 @@ class MutationStaging:
         if known.mode not in (Mode.INSERT, Mode.UPSERT):
             raise InternalError(f"{known.key} is built and torn down in one transaction")
         both = Mode.INSERT if known.mode is mode is Mode.INSERT else Mode.UPSERT
-        return replace(known, mode=both, batches=(*known.batches, rows), generated=False)
+        batches = (*known.batches, rows)
+        if not unique_rules(table):
+            batches = gathered(batches)
+        return replace(known, mode=both, batches=batches, generated=False)
 
     def _keep(self, changed: TableChanges, rows: pa.Table | None, count: int) -> None:
         state = self._state

@@ -15,6 +15,7 @@ from omnigraph_sql.base.errors import ConstraintViolation, InternalError
 from omnigraph_sql.base.types import EnumType, Kind, ScalarType, type_text
 from omnigraph_sql.engine.store.lookup import LIST_VALUES_MAX
 from omnigraph_sql.engine.store.predicate import member_of
+from omnigraph_sql.engine.write.staging import unique_rules
 from omnigraph_sql.engine.write.validate_text import python_value, shown
 from omnigraph_sql.engine.write.validate_view import TableView
 
@@ -27,10 +28,9 @@ _NOT_COMPARED: Final = frozenset((Kind.BLOB, Kind.ANY, Kind.NULL, Kind.INTERVAL)
 
 def unique_violations(view: TableView) -> Found:
     """Tuples that two rows would share: within one batch, among all staged rows, and with committed rows."""
-    for rule in view.type.constraints:
-        if isinstance(rule, Unique) and view.batches and set(rule.properties) != set(view.type.key):
-            _refuse_incomparable(view.type, rule)
-            yield from _of_rule(view, rule)
+    for rule in unique_rules(view.type) if view.batches else ():
+        _refuse_incomparable(view.type, rule)
+        yield from _of_rule(view, rule)
 
 
 def _of_rule(view: TableView, rule: Unique) -> Found:

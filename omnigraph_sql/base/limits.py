@@ -76,6 +76,9 @@ STAGED_ROWS_MAX: Final = 1_048_576
 STAGED_BYTES_MAX: Final = 1024 * 1024 * 1024
 """Most bytes of row data one transaction may hold in memory."""
 
+HELD_IDS_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Most bytes of hashed ids that an open graph keeps in memory, so that INSERTs need not ask storage one by one."""
+
 SMALL_FRAGMENTS_MAX: Final = 32
 """Small files a table may have before the next write takes them into its own."""
 

@@ -99,9 +99,9 @@ def _insert(plan: Insert, scene: Scene) -> pa.Table | None:
 
 def _refuse_held(of: TableType, ids: pa.Array, scene: Scene) -> None:
     """No committed row has one of the ids. The commit looks again, so this ties the transaction to nothing."""
-    held = scene.world.tables.addresses(scene.world.tables.open(_pin(of, scene)), ids)
-    if held.num_rows:
-        raise key_conflict(of, held[ID][0].as_py(), "it exists already")
+    held = scene.world.tables.held(scene.world.tables.open(_pin(of, scene)), ids)
+    if len(held):
+        raise key_conflict(of, held[0].as_py(), "it exists already")
 
 
 def _unheld(of: TableType, rows: pa.Table, scene: Scene) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import omnigraph_sql as og
 from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.base.errors import (
     ConstraintViolation,
@@ -21,6 +23,7 @@ from omnigraph_sql.base.identity import derive_edge_id, derive_id, key_members
 from omnigraph_sql.base.seams import SystemClock, UlidSource
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.engine.store.tables import table_schema
+from omnigraph_sql.engine.write.ids import Ids
 from omnigraph_sql.engine.write.images import images
 from omnigraph_sql.engine.write.staging import Budget, Mode, MutationStaging
 
@@ -144,6 +147,50 @@ def test_a_budget_is_inclusive_and_one_more_is_refused() -> None:
     assert caught.value.resource == "staged_bytes"
     with pytest.raises(ResourceLimitExceeded):
         MutationStaging(Budget(rows=1)).delete(of("Part"), pa.array(["x", "y"]))
+
+
+# ---- many statements --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(steps=st.lists(st.sets(st.sampled_from("abcdefghij"), max_size=4), max_size=30))
+def test_ids_that_grow_are_a_set_and_earlier_ones_stay_as_they_were(steps: list[set[str]]) -> None:
+    made, plain = [Ids()], [frozenset[str]()]
+    for step in steps:
+        made.append(made[-1].plus(step))
+        plain.append(plain[-1] | step)
+    for ids, expected in zip(made, plain, strict=True):
+        assert (sorted(ids), len(ids)) == (sorted(expected), len(expected))
+        assert [one in ids for one in "abcdefghij"] == [one in expected for one in "abcdefghij"]
+
+
+@pytest.mark.parametrize("how", ["insert", "upsert"])
+def test_many_small_statements_make_few_batches_with_the_same_rows(how: str) -> None:
+    staging = MutationStaging()
+    for number in range(200):
+        getattr(staging, how)(of("Item"), item(f"i{number}", number))
+    staging.update(of("Item"), item("i7", -7))
+    changes = staging.of(of("Item"))
+    assert changes is not None
+    assert len(changes.batches) < 20
+    assert sorted(stock(staging)) == sorted((f"i{number}", -7 if number == 7 else number) for number in range(200))
+    with pytest.raises(KeyConflict):
+        staging.insert(of("Item"), item("i199"))
+
+
+def test_a_unique_value_may_be_freed_by_a_later_statement_however_many_there_are(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", schema="node U { k: String @key  mail: String @unique }")
+    for others in (1, 40):
+        with graph.transaction() as tx:
+            tx.sql("INSERT INTO U VALUES ('a', 'one')")
+            for number in range(others):
+                tx.sql("INSERT INTO U VALUES ($k, $k)", {"k": f"o{number}"})
+            tx.sql("INSERT INTO U VALUES ('b', 'one')")
+            for number in range(others):
+                tx.sql("INSERT INTO U VALUES ($k, $k)", {"k": f"p{number}"})
+            tx.sql("UPDATE U SET mail = 'two' WHERE k = 'a'")
+        assert graph.sql("SELECT k FROM U WHERE mail IN ('one', 'two') ORDER BY mail").fetchall() == [("b",), ("a",)]
+        graph.sql("DELETE FROM U")
 
 
 # ---- images -----------------------------------------------------------------------------------------------------

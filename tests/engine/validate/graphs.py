@@ -14,6 +14,7 @@ from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
+from omnigraph_sql.engine.write.ids import Ids
 from omnigraph_sql.engine.write.staging import Mode, MutationStaging, TableChanges
 from omnigraph_sql.engine.write.txn import Author, Contract, WriteTxn, write
 
@@ -42,7 +43,7 @@ def changed(
 ) -> TableChanges:
     made = tuple(rows(table, batch) for batch in batches)
     fresh = {str(r["id"]) for batch in batches for r in batch} if mode is Mode.INSERT else set()
-    return TableChanges(table, mode, made, frozenset(fresh), frozenset(deleted), generated)
+    return TableChanges(table, mode, made, Ids(fresh), frozenset(deleted), generated)
 
 
 def build(folder: Path, catalog: Catalog, content: Mapping[str, Sequence[Row]]) -> tuple[World, Snapshot]:
