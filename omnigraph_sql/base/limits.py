@@ -124,6 +124,9 @@ TRAIL_ROWS_MAX: Final = 1_048_576
 TRAIL_MATCHES_MAX: Final = 1_048_576
 """Most matches of such a pattern that are made in memory; more are streamed by the query engine."""
 
+LINKS_MADE_MAX: Final = 131_072
+"""Rows of an edge table up to which its adjacency is made for any step over it: that takes as long as few lookups."""
+
 FRONTIER_NODES_MAX: Final = 256
 """Most nodes a step may start at to look its edges up in the table while their adjacency is not at hand."""
 

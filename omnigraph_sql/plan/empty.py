@@ -9,6 +9,7 @@ from omnigraph_sql.plan.nodes import (
     Aggregate,
     AntiJoin,
     Distinct,
+    Expand,
     Filter,
     Join,
     Limit,
@@ -32,7 +33,9 @@ def emptied(node: Plan) -> Plan:
             return _join(node)
         case Limit(input=input, count=count):
             return nothing(node) if is_nothing(input) or _is_zero(count) else node
-        case Sort(input=input) | Distinct(input=input) | Project(input=input) | Window(input=input):
+        case (
+            Sort(input=input) | Distinct(input=input) | Project(input=input) | Window(input=input) | Expand(input=input)
+        ):
             return nothing(node) if is_nothing(input) else node
         case Aggregate(input=input, groups=groups, sets=None) if groups and is_nothing(input):
             return nothing(node)

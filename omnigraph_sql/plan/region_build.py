@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnigraph_sql.base.catalog import ID, NodeType, TableType
-from omnigraph_sql.base.expr import Call, Column, Compare, Expr, Literal, OuterColumn, Param, column_names, walk
+from omnigraph_sql.base.catalog import DST, ID, SRC, NodeType, TableType
+from omnigraph_sql.base.expr import Call, Column, Compare, Expr, InList, Literal, OuterColumn, Param, column_names, walk
+from omnigraph_sql.base.limits import FRONTIER_NODES_MAX
 from omnigraph_sql.base.types import STRING
 from omnigraph_sql.bind.bound import JoinKind
 from omnigraph_sql.plan.node import SUBQUERIES
@@ -22,9 +23,9 @@ from omnigraph_sql.plan.nodes import (
     arguments,
 )
 from omnigraph_sql.plan.region import ANONYMOUS, Leaf, Link, Opaque, Region, Table, conjunction, variable_of
-from omnigraph_sql.plan.rewrite import VOLATILE, is_one_way, is_volatile
+from omnigraph_sql.plan.rewrite import VOLATILE, is_one_way, is_volatile, substitute
 
-_WHOLE_KEY, _EQUALITY, _FILTERED, _UNFILTERED = range(4)
+_WHOLE_KEY, _KEY_LIST, _EQUALITY, _FILTERED, _UNFILTERED = range(5)
 
 
 @dataclass(slots=True)
@@ -60,9 +61,19 @@ class _Builder:
         self.pending: list[_Waiting] = []
         self.checks = list(region.checks)
         self.closed: dict[str, int] = {}
+        ends = self._edge_ends()
         for part in region.conjuncts:
-            self._place(part)
+            self._place(substitute(part, ends) if ends else part)
         self._widen()
+
+    def _edge_ends(self) -> dict[str, Expr]:
+        """The node at either end of a step, by the column of the edge that holds its id."""
+        found: dict[str, Expr] = {}
+        for link in self.links:
+            if link.variable is not None and not link.undirected:
+                for own, node in ((SRC, link.source), (DST, link.target)):
+                    found[f"{link.variable}.{own}"] = Column(f"{node}.{ID}", STRING, False)
+        return found
 
     def _place(self, part: Expr) -> None:
         """One-variable predicates belong to the variable's scan or step; the others wait for their columns."""
@@ -169,8 +180,10 @@ class _Builder:
             return -1 if isinstance(leaf.plan, Argument) else _UNFILTERED
         filters = self.filters.get(leaf.variable, ())
         fixed = {name for part in filters if (name := _fixed(part)) is not None}
-        if ID in fixed or (leaf.type.key and fixed.issuperset(leaf.type.key)):
+        if _is_key(leaf.type, fixed):
             return _WHOLE_KEY
+        if _is_key(leaf.type, fixed | {name for part in filters if (name := _listed(part)) is not None}):
+            return _KEY_LIST
         return _EQUALITY if fixed else _FILTERED if filters else _UNFILTERED
 
     def _scan(self, leaf: Table) -> Scan:
@@ -300,6 +313,19 @@ def _fixed(part: Expr) -> str | None:
         if isinstance(one, Column) and isinstance(other, Literal | Param):
             return one.name.rpartition(".")[2]
     return None
+
+
+def _listed(part: Expr) -> str | None:
+    """The column that a short list of constants and parameters pins down."""
+    match part:
+        case InList(operand=Column(name=name), items=items, negated=False) if len(items) <= FRONTIER_NODES_MAX:
+            return name.rpartition(".")[2] if all(isinstance(item, Literal | Param) for item in items) else None
+        case _:
+            return None
+
+
+def _is_key(of: TableType, fixed: set[str]) -> bool:
+    return ID in fixed or bool(of.key and fixed.issuperset(of.key))
 
 
 def build(region: Region, types: dict[str, NodeType]) -> Plan:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import DST, ID, SRC
+from omnigraph_sql.base.limits import LINKS_MADE_MAX
 from omnigraph_sql.engine.store.derived import Array, Damaged, DerivedFiles, StoredArrays
 from omnigraph_sql.engine.store.lookup import pieces
 from omnigraph_sql.run.held import Bools, Held, Ints, joined
@@ -225,8 +226,8 @@ class Links:
         return ("links", self.edges.token, self.source.token, self.target.token)
 
     def is_at_hand(self) -> bool:
-        """Whether the stored links need not be made: they are in memory, on disk, or do not count."""
-        if self._is_moved or SHELF.peek(self._key) is not None:
+        """Whether the stored links need not be made, or are few: they are in memory, on disk, or do not count."""
+        if self._is_moved or self.edges.table.pin.row_count <= LINKS_MADE_MAX or SHELF.peek(self._key) is not None:
             return True
         return self._files.has(*stored_name(self.edges, self.source, self.target))
 

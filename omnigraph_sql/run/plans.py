@@ -10,7 +10,7 @@ from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
 from omnigraph_sql.plan.pattern import Tally
-from omnigraph_sql.run import expand, joins, search, sources, steps, tally
+from omnigraph_sql.run import expand, few, joins, search, sources, steps, tally
 from omnigraph_sql.run.relation import Build, Domain, Rel
 
 _Maker = Callable[[Plan, Build, Domain | None], Rel]
@@ -39,6 +39,7 @@ def _makers() -> dict[type[Plan], _Maker]:
             pn.SemiJoin: joins.semi,
             pn.SetOp: joins.set_op,
             pn.Sort: steps.sort,
+            few.Given: few.given,
             Tally: tally.tally,
             pn.Values: sources.values,
             pn.Window: steps.window,

@@ -15,6 +15,7 @@ from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.plan.node import SUBQUERIES, Plan, walk_plan
 from omnigraph_sql.run.expr_text import expr_text
+from omnigraph_sql.run.few import few_first
 from omnigraph_sql.run.interrupt import Running
 from omnigraph_sql.run.point import number_of_rows, rows_by_id
 from omnigraph_sql.run.query_engine import Unpushable, ask, telling
@@ -40,14 +41,27 @@ def read(plan: Plan, scene: Scene, watch: Watch | None = None) -> pa.RecordBatch
     `watch` is handed the query engine's own plan, if that is asked, whose metrics are complete after the last row.
     Raises ExecutionError, here or while the reader is read.
     """
-    for shortcut in (rows_by_id, number_of_rows, answer):
-        small = shortcut(plan, scene)
-        if small is not None:
-            return small.to_reader()
+    small = _at_once(plan, scene)
+    if small is None:
+        narrowed = few_first(plan, scene)
+        if narrowed is not None:
+            plan = narrowed
+            small = _at_once(plan, scene)
+    if small is not None:
+        return small.to_reader()
     try:
         return _read(plan, Build(scene, _prefix(plan)), watch)
     except Unpushable:
         return _read(plan, Build(scene, _prefix(plan), careful=True), watch)
+
+
+def _at_once(plan: Plan, scene: Scene) -> pa.Table | None:
+    """All rows, where storage or what is kept in memory can give them without the query engine."""
+    for shortcut in (rows_by_id, number_of_rows, answer):
+        small = shortcut(plan, scene)
+        if small is not None:
+            return small
+    return None
 
 
 def _read(plan: Plan, build: Build, watch: Watch | None) -> pa.RecordBatchReader:

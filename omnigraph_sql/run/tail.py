@@ -12,10 +12,13 @@ import pyarrow.compute as pc
 
 from omnigraph_sql.base import expr as ex
 from omnigraph_sql.base.types import arrow_type
+from omnigraph_sql.bind.bound import JoinKind
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.node import Plan
 from omnigraph_sql.plan.pattern import Tally
+from omnigraph_sql.run.few import Given, is_matched, matched
 from omnigraph_sql.run.narrow import is_narrow
+from omnigraph_sql.run.point import rows_by_id
 from omnigraph_sql.run.scalars import NOT_CONSTANT, constant, is_known
 from omnigraph_sql.run.scene import Scene
 from omnigraph_sql.run.tally import Untold, tally_table
@@ -47,6 +50,13 @@ def _is_tail(plan: Plan) -> bool:
             return all(isinstance(key.expr, ex.Column) for key in keys) and _is_tail(input)
         case pn.Limit(input=input) | pn.Relabel(input=input):
             return _is_tail(input)
+        case Given():
+            return True
+        case pn.Scan():
+            return is_narrow(plan, 0)
+        case pn.Join(kind=JoinKind.INNER, left=left, right=right, on=on, lateral=False):
+            small = isinstance(left, Given) or isinstance(right, Given)
+            return small and is_matched(on, (left, right)) and _is_tail(left) and _is_tail(right)
         case _:
             return False
 
@@ -71,6 +81,15 @@ def _rows(plan: Plan, scene: Scene) -> pa.Table:
             return _rows(input, scene).slice(offset or 0, count)
         case pn.Relabel(input=input):
             return _rows(input, scene)
+        case Given(table=table):
+            return table
+        case pn.Scan():
+            found = rows_by_id(plan, scene)
+            if found is None:
+                raise Lost
+            return found
+        case pn.Join(left=left, right=right):
+            return matched(plan, _rows(left, scene), _rows(right, scene))
         case _:
             raise Untold
 

@@ -306,7 +306,7 @@ class Grammar:
             (
                 self.plain, self.plain, self.joined, self.joined, self.grouped, self.grouped, self.windowed,
                 self.windowed, self.sets, self.sets, self.nested, self.nested, self.nested, self.first_of, self.named,
-                self.distinct_on, self.qualified, self.sets_of_groups, self.lateral,
+                self.distinct_on, self.qualified, self.sets_of_groups, self.lateral, self.few, self.few,
             )
         )  # fmt: skip
         return made()
@@ -443,6 +443,64 @@ class Grammar:
         if self.chance(0.5):
             return Question(f"WITH w AS ({body}) SELECT a.v, a.n, b.n FROM w AS a LEFT JOIN w AS b ON a.n = b.n + 1")
         return Question(f"WITH w AS ({body}) SELECT v, n FROM w WHERE n >= (SELECT avg(n) FROM w)")
+
+    def _few(self) -> tuple[str, Scope]:
+        """A query that can give but a few rows, always the same ones; its first column is `a`, of the type that is
+        the only one in the scope that is returned beside it."""
+        found = Scope()
+        if self.chance(0.4):
+            end = self.rng.choice(("src", "dst"))
+            found.columns[TEXT].append("a")
+            order = self._order(["n", "a"])
+            body = f"SELECT {end} AS a, count(*) AS n FROM Lives GROUP BY 1 ORDER BY {order}"
+            return f"{body} LIMIT {self._count()}", found
+        text, scope = self.table(self.rng.choice(("Person", "City")))
+        of = self.rng.choice((TEXT, TEXT, INT, DATE))
+        found.columns[of].append("a")
+        value = scope.keys[0] if of == TEXT and self.chance(0.6) else self.value(of, scope, 1)
+        first = [f"coalesce({self.value(INT, scope, 1)}, 0)"] if self.chance(0.5) else []
+        tail = f"{self._where(scope, 0.2)} ORDER BY {self._order([*first, *scope.keys])} LIMIT {self._count()}"
+        return f"SELECT {value} AS a, {scope.keys[0]} AS n FROM {text}{tail}", found
+
+    def _count(self) -> int:
+        return 0 if self.chance(0.05) else self.rng.randint(1, 5)
+
+    def few(self) -> Question:
+        """Few rows beside tables: joined, named, in a list, or as one value."""
+        body, known = self._few()
+        of = next(t for t in TYPES if known.columns[t])
+        text, scope = self._steps() if self.chance(0.6) else self.source(1)
+        ids = [c for c in scope.columns[of] if c.endswith((".id", ".src", ".dst", ".name", ".code"))]
+        columns = ids if ids and self.chance(0.8) else scope.columns[of]
+        column = self.rng.choice(columns) if columns else self.value(of, scope, 1)
+        every = [c for columns in scope.columns.values() for c in columns]
+        plain = [f"{c} AS {self.fresh('c')}" for c in self.rng.sample(every, min(2, len(every)))]
+        shown = ", ".join(plain if self.chance(0.6) else self._items(scope, 2))
+        more = f" AND {self.test(scope, 1)}" if self.chance(0.3) else ""
+        match self.rng.randint(0, 4):
+            case 0:
+                word = self.rng.choice(("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN"))
+                return Question(f"SELECT {shown}, w.n FROM ({body}) AS w {word} ({text}) ON w.a = {column}")
+            case 1:
+                return Question(f"WITH w AS ({body}) SELECT w.n, {shown} FROM w, {text} WHERE w.a = {column}{more}")
+            case 2:
+                return Question(f"SELECT {shown} FROM {text} WHERE {column} IN (SELECT a FROM ({body}) AS w){more}")
+            case 3:
+                one = f"SELECT a FROM ({body}) AS w ORDER BY a NULLS LAST, n LIMIT 1"
+                return Question(f"SELECT {shown} FROM {text} WHERE {column} = ({one}){more}")
+            case _:
+                pairs = "SELECT x.a, y.n FROM w AS x JOIN w AS y ON x.n = y.n"
+                lead = f"WITH w AS ({body}), v AS ({pairs})"
+                return Question(f"{lead} SELECT v.n, {shown} FROM v JOIN ({text}) ON {column} = v.a")
+
+    def _steps(self) -> tuple[str, Scope]:
+        """People and where they live, joined as a graph is."""
+        (who, first), (stay, second), (where, third) = (self.table(name) for name in ("Person", "Lives", "City"))
+        one, two, three = (text.rpartition(" ")[2] for text in (who, stay, where))
+        if self.chance(0.4):
+            return f"{stay} JOIN {where} ON {three}.id = {two}.dst", second + third
+        joined = f"{who} JOIN {stay} ON {two}.src = {one}.id JOIN {where} ON {three}.id = {two}.dst"
+        return joined, first + second + third
 
     def lateral(self) -> Question:
         outer, scope = self.table("Person")

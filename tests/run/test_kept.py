@@ -70,6 +70,16 @@ def test_the_shelf_keeps_up_to_its_limit_and_drops_the_least_used(limit: int, ke
     assert shelf.facts().bytes == 100 * len(kept) <= limit
 
 
+@pytest.mark.parametrize(("limit", "made_links"), [(3, 0), (4, 1), (5, 1)])
+def test_a_step_from_one_node_makes_the_adjacency_of_a_small_table_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, made_links: int
+) -> None:
+    monkeypatch.setattr("omnigraph_sql.run.links.LINKS_MADE_MAX", limit)
+    graph = made(tmp_path / "graph", "ab bc ca ac")
+    assert graph.gq(FRIENDS).fetchall() == [("b",), ("c",)]
+    assert len(list((tmp_path / "graph").rglob("*.arrays"))) == made_links
+
+
 def test_what_was_used_last_stays_and_a_smaller_limit_takes_effect_at_once() -> None:
     shelf = Shelf(200)
     for name in "ab":
