@@ -23,6 +23,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from omnigraph_sql.engine.store.moved import stretches
 from omnigraph_sql.engine.store.root import SPARE, GraphRoot
 from omnigraph_sql.engine.store.tables import ROW_ADDRESS, OpenTable, Tables
 
@@ -190,10 +191,8 @@ def content_token(table: OpenTable) -> str:
         return found
     digest = sha256(table.pin.path.encode())
     digest.update(" ".join(f"{field.name} {field.type}" for field in dataset.schema).encode())
-    for fragment in dataset.get_fragments():
-        held = fragment.metadata
-        digest.update(f"{held.id} {held.physical_rows} {held.deletion_file} ".encode())
-        digest.update(" ".join(f"{file.path} {file.fields}" for file in held.files).encode())
+    for part in stretches(table):
+        digest.update(f"{part.files} {part.physical_rows} {part.deletions};".encode())
     made = digest.hexdigest()[:32]
     with _tokens_lock:
         _tokens[dataset] = made

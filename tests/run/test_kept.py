@@ -131,6 +131,16 @@ def test_branches_and_the_past_see_their_own_edges(tmp_path: Path) -> None:
     assert answers(graph) == LATER
 
 
+def test_branches_that_deleted_as_many_edges_but_others_share_nothing(tmp_path: Path) -> None:
+    graph = made(tmp_path / "g")
+    graph.sql("CREATE BRANCH other")
+    other = graph.checkout("other")
+    graph.sql("DELETE FROM Follows WHERE src = 'b'")
+    assert graph.sql(FANS).fetchall() == [("a", 1), ("b", 1), ("c", 1)]
+    other.sql("DELETE FROM Follows WHERE src = 'c'")
+    assert other.sql(FANS).fetchall() == [("c", 2), ("b", 1)]
+
+
 def test_a_transaction_sees_its_own_edges_and_nobody_else_does(tmp_path: Path) -> None:
     graph = made(tmp_path / "g")
     answers(graph)
