@@ -26,6 +26,7 @@ from omnigraph_sql.cli.graphs import (
     parameters,
     storage_option,
 )
+from omnigraph_sql.cli.interrupts import check
 from omnigraph_sql.cli.output import Sink, output
 from omnigraph_sql.cli.points import at_option
 from omnigraph_sql.cli.stopping import at_most
@@ -199,6 +200,7 @@ class Runner:
         """The exit code: that of the first text that failed."""
         worst: int = ExitCode.OK
         for text in texts:
+            check()
             try:
                 with at_most(graph, self.timeout):
                     self._text(graph, text, sink)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from omnigraph_sql.base.errors import Location, ParseError
+from omnigraph_sql.cli.interrupts import read_all, read_file
 
 if TYPE_CHECKING:
     from omnigraph_sql.base.catalog import Catalog
@@ -30,9 +30,9 @@ class Unreadable(click.ClickException):
 def read_bytes(path: str) -> bytes:
     """The content of a file, or of standard input for `-`. Raises Unreadable."""
     if path == STDIN:
-        return sys.stdin.buffer.read() if sys.stdin is not None else b""
+        return _standard_input()
     try:
-        return Path(path).read_bytes()
+        return read_file(path)
     except FileNotFoundError:
         raise Unreadable(f"there is no file '{path}'") from None
     except IsADirectoryError:
@@ -40,6 +40,16 @@ def read_bytes(path: str) -> bytes:
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or str(failure)
         raise Unreadable(f"'{path}' cannot be read: {reason.lower()}") from None
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        return b""
+    try:
+        number = sys.stdin.fileno()
+    except OSError:  # no file of the system stands behind it
+        return sys.stdin.buffer.read()
+    return read_all(number)
 
 
 def shown_name(path: str) -> str:

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, RLock, Thread
 from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
@@ -15,6 +15,7 @@ from omnigraph_sql.base.errors import Interrupted
 
 T = TypeVar("T")
 _STOP: Final = object()
+_LOOK_SECONDS: Final = 0.5
 _IDLE_WORKERS_MAX: Final = 8
 _INSTRUCTIONS: Final = 10_000
 """More than the interpreter carries out before it raises what another thread asked it to."""
@@ -137,7 +138,7 @@ class Running:
         try:
             worker.begin(_Task(ticket, work, self._inbox))
             while True:
-                found = self._inbox.get()
+                found = self._next()
                 self.check()
                 # What an abandoned worker still said is nobody's answer.
                 if found is not _STOP and found.ticket is ticket:
@@ -150,6 +151,14 @@ class Running:
             raise found.error
         value: T = found.value
         return value
+
+    def _next(self) -> Any:
+        """The next answer or stop. A signal between two looks would be noticed only when one comes, hence the pause."""
+        while True:
+            try:
+                return self._inbox.get(timeout=_LOOK_SECONDS)
+            except Empty:
+                continue
 
 
 class Runs:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from itertools import count
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ _SORT_AHEAD_BYTES: Final = 10 * 1024 * 1024
 _names = count(1)
 _making = Lock()
 """Two threads that ask first must not make a session each."""
+_starting, _loaded = Lock(), Event()
+_loading: list[Thread] = []
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _CHECKED: Final[dict[str, Callable[..., Any]]] = {
     "add": pc.add_checked,
@@ -55,6 +58,7 @@ def engine_for(memory_limit: int | None) -> Any:
     joins sort their sides then, which can be written, and hash none."""
     if memory_limit is None:
         return session()
+    _load()
     from datafusion import RuntimeEnvBuilder
 
     runtime = RuntimeEnvBuilder().with_fair_spill_pool(memory_limit).with_disk_manager_os()
@@ -67,9 +71,26 @@ def engine_for(memory_limit: int | None) -> Any:
     return _made(2, options, runtime)
 
 
+def _load() -> None:
+    """Load the library in a thread that nobody stops: cut off halfway, it could not be loaded again in this process."""
+    with _starting:
+        if not _loading:
+            _loading.append(Thread(target=_import, name="omnigraph-load", daemon=True))
+            _loading[0].start()
+    _loaded.wait()
+
+
+def _import() -> None:
+    try:
+        import_module("datafusion")
+    finally:
+        _loaded.set()
+
+
 def _made(partitions: int, options: dict[str, str], runtime: Any = None) -> Any:
     # A step that does not give its thread back for long must not keep others from being stopped.
     os.environ.setdefault("TOKIO_WORKER_THREADS", str((os.cpu_count() or 1) + 2))
+    _load()
     from datafusion import SessionConfig, SessionContext
 
     config = (

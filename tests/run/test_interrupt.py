@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -137,3 +139,34 @@ def test_the_work_of_a_stopped_statement_ends_too(tmp_path: Path) -> None:
         for thread in begun:
             thread.join(60)
         assert not any(thread.is_alive() for thread in begun)
+
+
+EARLY = """
+import sys, threading
+import omnigraph_sql as og
+
+graph = og.open(sys.argv[1], read_only=True)
+text = "SELECT count(*) FROM generate_series(1, 100) AS a(v) CROSS JOIN generate_series(1, 100000000000) AS b(w)"
+
+
+def stop_while_loading():
+    while "datafusion" not in sys.modules:
+        pass
+    graph.interrupt()
+
+
+assert "datafusion" not in sys.modules
+threading.Thread(target=stop_while_loading).start()
+try:
+    graph.sql(text).fetchall()
+except og.Interrupted:
+    print("stopped", graph.sql("SELECT sum(v) FROM generate_series(1, 3) AS s(v)").fetchone()[0])
+"""
+
+
+def test_a_statement_that_is_stopped_while_the_engine_loads_leaves_it_usable(tmp_path: Path) -> None:
+    graph = airports(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, graph.uri], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["stopped", "6"]), done.stderr
