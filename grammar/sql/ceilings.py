@@ -43,6 +43,7 @@ _IN_FROM: Final = frozenset({T.ON, T.USING, T.WITH})
 _COUNTED: Final = frozenset(
     {*_OPENERS, *_CLOSING, *_PREFIXES, *_BINARY, *_LOGICAL, *_LINKS, *_CLAUSES, T.COMMA, T.CASE, T.END}
 )
+_QUOTED: Final = frozenset({T.STRING, T.IDENTIFIER})
 # Behind these an operator has its left side already.
 _OPERANDS: Final = frozenset({*_CLOSING, T.END, T.VAR, T.NUMBER, T.PLACEHOLDER, T.NULL, T.TRUE, T.FALSE})
 
@@ -61,7 +62,7 @@ class _Level:
 
 
 class Ceilings:
-    """Counters of one text; every `count` may raise TextLimitExceeded, or ParseError for a stray bracket."""
+    """Counters of one text; `count` may raise TextLimitExceeded, or ParseError for a stray bracket."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -77,28 +78,30 @@ class Ceilings:
         if self._edge is None and at and text[at - 1] in ")<" and text[at + 2 : at + 3] in ("(", ">", "["):
             self._edge = at
 
-    def operand(self) -> None:
-        """A literal or a quoted name."""
-        self._prefixes = 0
-        self._after_operand = True
-        self._last = T.STRING
-
-    def count(self, token: Token) -> None:
-        kind, last, self._last = token.token_type, self._last, token.token_type
-        if kind not in _COUNTED or (last is T.DOT and kind not in _OPENERS and kind not in _CLOSING):
-            self._prefixes = 0
-            self._after_operand = kind in _OPERANDS or last is T.DOT
-            if last is T.DOT:
-                self._last = T.VAR
-            return
-        if token.text != "$":
-            # `@ x` and the mark of `$x` are of one kind
-            self._count_prefix(kind, token.start)
-        self._after_operand = kind in _OPERANDS
-        if kind is T.FROM and last is T.DISTINCT:
+    def count(self, tokens: list[Token]) -> None:
+        """The next tokens of the statement, all of them or some."""
+        last, after_operand, prefixes = self._last, self._after_operand, self._prefixes
+        for token in tokens:
+            kind = token.token_type
+            if kind in _QUOTED:
+                after_operand, prefixes, last = True, 0, T.STRING
+                continue
+            if kind not in _COUNTED or (last is T.DOT and kind not in _OPENERS and kind not in _CLOSING):
+                after_operand, prefixes = kind in _OPERANDS or last is T.DOT, 0
+                last = T.VAR if last is T.DOT else kind
+                continue
+            if kind not in _PREFIXES or after_operand:
+                prefixes = 0
+            elif token.text != "$":
+                # `@ x` and the mark of `$x` are of one kind
+                prefixes += 1
+                self._check_prefixes(prefixes, token.start)
+            after_operand = kind in _OPERANDS
             # IS DISTINCT FROM is an operator; its IS is counted
-            return
-        self._count_in(self._levels[-1], kind, token)
+            if kind is not T.FROM or last is not T.DISTINCT:
+                self._count_in(self._levels[-1], kind, token)
+            last = kind
+        self._last, self._after_operand, self._prefixes = last, after_operand, prefixes
 
     def _count_in(self, level: _Level, kind: TokenType, token: Token) -> None:
         if kind in _LOGICAL:
@@ -134,18 +137,14 @@ class Ceilings:
         elif kind is T.END and level.opener == "CASE":
             self._levels.pop()
 
-    def _count_prefix(self, kind: TokenType, at: int) -> None:
-        if kind not in _PREFIXES or self._after_operand:
-            self._prefixes = 0
-            return
-        self._prefixes += 1
-        if self._prefixes > limits.PREFIX_OPERATORS_MAX:
+    def _check_prefixes(self, prefixes: int, at: int) -> None:
+        if prefixes > limits.PREFIX_OPERATORS_MAX:
             raise self._excess(
                 at,
                 f"more than {limits.PREFIX_OPERATORS_MAX} operators stand in front of one operand",
                 "prefix_operators",
                 limits.PREFIX_OPERATORS_MAX,
-                self._prefixes,
+                prefixes,
                 "leave out those that cancel each other",
             )
 

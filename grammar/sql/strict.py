@@ -14,7 +14,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from omnigraph_sql.grammar.source import Span
-from omnigraph_sql.grammar.sql.placed import PlacedParser
+from omnigraph_sql.grammar.sql.plain import PlainParser
 from omnigraph_sql.grammar.sql.spans import span_of, span_of_token
 
 T = TokenType
@@ -56,7 +56,7 @@ def _in_order(kind: TokenType, parse: Callable[..., Any]) -> Callable[..., Any]:
     return parse_in_order
 
 
-class StrictParser(PlacedParser):
+class StrictParser(PlainParser):
     """The DuckDB parser without its leniencies."""
 
     QUERY_MODIFIER_PARSERS: ClassVar[_Parsers] = {

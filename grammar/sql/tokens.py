@@ -15,7 +15,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import ParseError
+from omnigraph_sql.base.errors import LanguageError, ParseError
 from omnigraph_sql.grammar.ast.sql import Placeholder
 from omnigraph_sql.grammar.lexical import too_long_name
 from omnigraph_sql.grammar.source import Source, Span
@@ -58,7 +58,8 @@ _PAIRS: Final = {
 }
 _PAIR_HEADS: Final = frozenset(first for first, _ in _PAIRS)
 _SECOND_WORD: Final = re.compile(r"\s+([^\W\d][\w$]*)")
-_QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+# A text that runs away is stopped after so many more characters.
+_UNCOUNTED_CHARACTERS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,26 @@ class _Scanner:
         self._placeholders: dict[int, Placeholder] = {}
         self._questions = 0
         self._chunks: list[Chunk] = []
+        self._counted = 0
         self._ceilings = Ceilings(source)
 
     def run(self) -> list[Chunk]:
+        try:
+            self._scan()
+            return self._chunks
+        except LanguageError as problem:
+            mistake = problem
+        # A ceiling that was passed in front of it is the first mistake.
+        self._count()
+        raise mistake
+
+    def _scan(self) -> None:
         text, at, end = self._text, 0, len(self._text)
-        match = _TOKEN.match
+        match, uncounted = _TOKEN.match, _UNCOUNTED_CHARACTERS
         while at < end:
+            if at > uncounted:
+                uncounted = at + _UNCOUNTED_CHARACTERS
+                self._count()
             found = match(text, at)
             if found is None:
                 raise explain_character(self._source, at)
@@ -113,15 +128,14 @@ class _Scanner:
             else:
                 at = self._other(kind or "", found.group(), at)
         self._finish()
-        return self._chunks
 
     def _add(self, kind: TokenType, text: str, start: int, end: int) -> None:
-        token = Token(kind, text, 1, 1, start, end - 1)
-        self._tokens.append(token)
-        if kind not in _QUOTED:
-            self._ceilings.count(token)
-        else:
-            self._ceilings.operand()
+        self._tokens.append(Token(kind, text, 1, 1, start, end - 1))
+
+    def _count(self) -> None:
+        """Hold what was scanned since the last time against the ceilings."""
+        tokens, self._counted = self._tokens[self._counted :], len(self._tokens)
+        self._ceilings.count(tokens)
 
     def _word(self, word: str, at: int) -> int:
         end = at + len(word)
@@ -133,7 +147,7 @@ class _Scanner:
             if pair in _PAIRS:
                 self._add(_PAIRS[pair], " ".join(pair), at, second.end())
                 return second.end()
-        self._add(_KEYWORDS.get(upper, TokenType.VAR), word, at, end)
+        self._tokens.append(Token(_KEYWORDS.get(upper, TokenType.VAR), word, 1, 1, at, end - 1))
         return end
 
     def _operator(self, text: str, at: int) -> None:
@@ -147,7 +161,7 @@ class _Scanner:
             # `?` in front of a bracket is the quantifier of a path pattern
             self._questions += 1
             self._placeholders[at] = Placeholder(str(self._questions), True, Span(at, at + 1))
-        self._add(_OPERATORS[text], text, at, at + len(text))
+        self._tokens.append(Token(_OPERATORS[text], text, 1, 1, at, at + len(text) - 1))
 
     def _other(self, kind: str, text: str, at: int) -> int:
         end = at + len(text)
@@ -227,10 +241,11 @@ class _Scanner:
         raise unclosed(self._source, at, "comment", closer="*/")
 
     def _finish(self) -> None:
+        self._count()
         self._ceilings.end_of_statement(len(self._chunks) + 1 if self._tokens else 0)
         if self._tokens:
             self._chunks.append(Chunk(self._tokens, self._placeholders))
-        self._tokens, self._placeholders, self._questions = [], {}, 0
+        self._tokens, self._placeholders, self._questions, self._counted = [], {}, 0, 0
 
 
 def _unescape(found: re.Match[str]) -> str:

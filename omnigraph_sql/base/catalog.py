@@ -141,18 +141,26 @@ class _Type:
         return self._by_fold.get(name.casefold(), [])
 
     @cached_property
-    def _qualified(self) -> dict[str, dict[str, Field]]:
+    def _qualified(self) -> dict[str, tuple[dict[str, Field], frozenset[str]]]:
         return {}
 
-    def qualified(self, variable: str) -> dict[str, Field]:
-        """Physical columns by name, each as the field `variable.name`; remembered for variables used lately."""
+    def _qualify(self, variable: str) -> tuple[dict[str, Field], frozenset[str]]:
         found = self._qualified.get(variable)
         if found is None:
             if len(self._qualified) >= _VARIABLES_REMEMBERED:
                 self._qualified.clear()
-            found = {f.name: Field(f"{variable}.{f.name}", f.type, f.nullable) for f in self.schema.fields}
+            columns = {f.name: Field(f"{variable}.{f.name}", f.type, f.nullable) for f in self.schema.fields}
+            found = columns, frozenset(f.name for f in columns.values())
             self._qualified[variable] = found
         return found
+
+    def qualified(self, variable: str) -> dict[str, Field]:
+        """Physical columns by name, each as the field `variable.name`; remembered for variables used lately."""
+        return self._qualify(variable)[0]
+
+    def qualified_names(self, variable: str) -> frozenset[str]:
+        """The names of those fields."""
+        return self._qualify(variable)[1]
 
     @cached_property
     def key(self) -> tuple[str, ...]:

@@ -418,7 +418,8 @@ def list_literal(items: tuple[Literal, ...], item: DataType) -> Literal:
 
 def is_boolean(expr: Expr) -> bool:
     """Whether it may stand as a predicate."""
-    return expr.type == BOOL or is_open(expr.type)
+    of = expr.type
+    return of is BOOL or of == BOOL or is_open(of)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -428,8 +429,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def column_names(expr: Expr) -> frozenset[str]:
     """Input columns the expression reads, those of correlated sub-queries included."""
-    if isinstance(expr, Column):
-        return frozenset((expr.name,))
+    names = expr._names
+    if names is None:
+        names = _find_names(expr)
+        object.__setattr__(expr, "_names", names)
+    return names
+
+
+def _find_names(expr: Expr) -> frozenset[str]:
     found: set[str] = set()
     for part in expr.every_part():
         if isinstance(part, Column):
@@ -447,11 +454,11 @@ def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 def conjuncts(expr: Expr | None) -> tuple[Expr, ...]:
     """The operands of a conjunction, flat; none for None and for the constant true."""
-    if expr is None or expr == TRUE:
+    if expr is None:
         return ()
     if isinstance(expr, Logic) and expr.op == "and":
-        return tuple(part for operand in expr.operands for part in conjuncts(operand))
-    return (expr,)
+        return tuple([part for operand in expr.operands for part in conjuncts(operand)])
+    return () if isinstance(expr, Literal) and expr == TRUE else (expr,)
 
 
 def all_of(parts: tuple[Expr, ...] | list[Expr]) -> Expr | None:
@@ -464,4 +471,4 @@ def all_of(parts: tuple[Expr, ...] | list[Expr]) -> Expr | None:
 
 def expression_fields(of: type[Expr]) -> tuple[str, ...]:
     """Field names of an expression class, for tests that sweep over all of them."""
-    return tuple(f.name for f in fields(of))
+    return tuple(f.name for f in fields(of) if f.init)

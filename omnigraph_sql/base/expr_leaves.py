@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import ClassVar, Final, Self, TypeAlias
 
+from omnigraph_sql.base.rebuild import rebuilt
 from omnigraph_sql.base.types import ANY, DATETIME, DataType
 
 Value: TypeAlias = "bool | int | float | Decimal | str | bytes | date | datetime | time | tuple[Value, ...] | None"
@@ -16,18 +17,17 @@ NOW_PARAMETER: Final = "__now__"
 """Name of the reserved parameter that carries the instant of the statement; users may not declare it."""
 
 
-class _Remembering:
-    """A place beside the fields for what never changes about an expression and is asked for all the time."""
-
-    __slots__ = ("_every",)
-    _every: tuple[Expr, ...]
-
-
 @dataclass(frozen=True, slots=True)
-class Expr(_Remembering):
-    """Root of all expressions. `parts` names the fields that hold child expressions (one, a tuple, or None)."""
+class Expr:
+    """Root of all expressions. `parts` names the fields that hold child expressions (one, a tuple, or None).
+
+    Beside the fields there is room for what never changes about an expression and is asked for all the time.
+    """
 
     parts: ClassVar[tuple[str, ...]] = ()
+    _every: tuple[Expr, ...] | None = field(init=False, repr=False, compare=False, default=None)
+    _names: frozenset[str] | None = field(init=False, repr=False, compare=False, default=None)
+    _own: frozenset[str] | None = field(init=False, repr=False, compare=False, default=None)
 
     @property
     def type(self) -> DataType:
@@ -49,14 +49,13 @@ class Expr(_Remembering):
             if isinstance(part, Expr):
                 found.append(part)
             elif part:
-                found.extend(flat_exprs(part))
+                found += flat_exprs(part)
         return found
 
     def every_part(self) -> tuple[Expr, ...]:
         """The expression and everything below it, outside in, without entering sub-queries."""
-        try:
-            return self._every
-        except AttributeError:
+        every = self._every
+        if every is None:
             found: list[Expr] = []
             stack: list[Expr] = [self]
             while stack:
@@ -64,8 +63,17 @@ class Expr(_Remembering):
                 found.append(at)
                 if at.parts:
                     stack += at.child_list()[::-1]
-            object.__setattr__(self, "_every", tuple(found))
-            return self._every
+            every = tuple(found)
+            object.__setattr__(self, "_every", every)
+        return every
+
+    def own_columns(self) -> frozenset[str]:
+        """Names of the columns in it, without those that its sub-queries read."""
+        own = self._own
+        if own is None:
+            own = frozenset([part.name for part in self.every_part() if isinstance(part, Column)])
+            object.__setattr__(self, "_own", own)
+        return own
 
     def map_children(self, change: Callable[[Expr], Expr]) -> Self:
         """The same expression over changed children; `self` itself when nothing changed."""
@@ -75,18 +83,24 @@ class Expr(_Remembering):
             new = map_exprs(old, change)
             if new is not old:
                 changes[name] = new
-        return replace(self, **changes) if changes else self
+        return rebuilt(self, changes) if changes else self
 
 
-def flat_exprs(part: object) -> Iterator[Expr]:
-    """The expressions in a field: one, a sort key's, or those of a tuple of any depth."""
+def flat_exprs(part: object) -> list[Expr]:
+    """The expressions in a field, left to right: one, a sort key's, or those of a tuple of any depth."""
     if isinstance(part, Expr):
-        yield part
-    elif isinstance(part, SortKey):
-        yield part.expr
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from flat_exprs(item)
+        return [part]
+    if isinstance(part, SortKey):
+        return [part.expr]
+    if not isinstance(part, tuple):
+        return []
+    found: list[Expr] = []
+    for item in part:
+        if isinstance(item, Expr):
+            found.append(item)
+        elif not isinstance(item, str):
+            found += flat_exprs(item)
+    return found
 
 
 def map_exprs(part: object, change: Callable[[Expr], Expr]) -> object:
@@ -94,11 +108,14 @@ def map_exprs(part: object, change: Callable[[Expr], Expr]) -> object:
     if isinstance(part, Expr):
         return change(part)
     if isinstance(part, SortKey):
-        new = change(part.expr)
-        return part if new is part.expr else replace(part, expr=new)
+        term = change(part.expr)
+        return part if term is part.expr else SortKey(term, part.descending, part.nulls_first)
     if isinstance(part, tuple):
-        items = tuple(map_exprs(item, change) for item in part)
-        return part if all(a is b for a, b in zip(items, part, strict=True)) else items
+        items = [change(item) if isinstance(item, Expr) else map_exprs(item, change) for item in part]
+        for old, new in zip(part, items, strict=True):
+            if new is not old:
+                return tuple(items)
+        return part
     return part
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +42,10 @@ class Schema:
     def order(self) -> tuple[str, ...]:
         """Names in column order."""
         return tuple(self._by_name)
+
+    def keys(self) -> KeysView[str]:
+        """Names in column order, as a set to compare with."""
+        return self._by_name.keys()
 
     def get(self, name: str) -> Field | None:
         return self._by_name.get(name)

@@ -142,6 +142,8 @@ def is_open(of: DataType) -> bool:
 
 def comparable(left: DataType, right: DataType) -> bool:
     """Whether `left = right` makes sense for scalars: same kind, both numbers, or one side open."""
+    if left is right and isinstance(left, ScalarType):
+        return True
     if is_open(left) or is_open(right):
         return True
     if is_number(left) and is_number(right):

@@ -204,7 +204,8 @@ class SqlBinder:
 
 
 def name_of(identifier: exp.Expr) -> Name:
-    return Name(identifier.name, bool(identifier.args.get("quoted")))
+    this = identifier.args.get("this")
+    return Name(this if isinstance(this, str) else identifier.name, bool(identifier.args.get("quoted")))
 
 
 def _first_free(base: str, taken: set[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isinf
 from typing import Final, TypeAlias
 
@@ -25,6 +25,7 @@ from omnigraph_sql.base.expr import (
     transform,
     walk,
 )
+from omnigraph_sql.base.rebuild import rebuilt
 from omnigraph_sql.base.types import BLOB, BOOL, F64, I64, STRING, U64, DecimalType, type_text
 from omnigraph_sql.bind.sql_binder import SqlBinder, name_of
 from omnigraph_sql.bind.sql_functions import field_type
@@ -67,7 +68,7 @@ class Site:
 
     def within(self, **changes: object) -> Site:
         """The same place under a changed clause."""
-        return Site(self.binder, self.scope, replace(self.clause, **changes))  # type: ignore[arg-type]
+        return Site(self.binder, self.scope, rebuilt(self.clause, changes))
 
     def bind(self, node: exp.Expr) -> Expr:
         rule = (_RULES or _rules()).get(type(node))

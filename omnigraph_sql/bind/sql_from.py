@@ -105,12 +105,11 @@ def _named(binder: SqlBinder, tree: exp.Table, around: Scope) -> Item:
         if text is None:
             raise unknown_table(binder, tree)
         return _derived(binder, tree, bind_view(binder, tree, *text), around, text[0])
-    alias = alias_of(tree).name
-    variable = binder.fresh(alias or of.name)
-    table = RangeTable.of_table(alias or of.name, variable, of)
-    columns = _shown(binder, tree, table.columns)
-    if columns is not table.columns:
-        table = RangeTable(table.name, variable, columns, of)
+    alias = alias_of(tree)
+    variable = binder.fresh(alias.name or of.name)
+    table = RangeTable.of_table(alias.name or of.name, variable, of)
+    if alias.columns:
+        table = RangeTable(table.name, variable, _shown(binder, tree, table.columns), of)
     return BoundTable(variable, of, read_point(binder, tree)), Scope(around.parent, [table])
 
 

@@ -57,29 +57,28 @@ def _nullable(expr: Expr) -> Expr:
 class RangeTable:
     """One range variable: the name the text gives it, its unique variable, its columns."""
 
-    __slots__ = ("_exact", "_folded", "columns", "name", "type", "variable")
+    __slots__ = ("_columns", "_exact", "_folded", "name", "type", "variable")
 
     def __init__(self, name: str, variable: str, columns: tuple[ScopeColumn, ...], of: TableType | None = None) -> None:
         self.name = name
         self.variable = variable
-        self.columns = columns
         self.type = of
         """The graph type behind it, when it is a table of the graph."""
+        self._columns = columns
         self._exact: dict[str, list[ScopeColumn]] = {}
         self._folded: dict[str, list[ScopeColumn]] = {}
         for column in columns:
             self._exact.setdefault(column.name, []).append(column)
             self._folded.setdefault(column.name.casefold(), []).append(column)
 
-    @classmethod
-    def of_table(cls, name: str, variable: str, of: TableType) -> RangeTable:
+    @property
+    def columns(self) -> tuple[ScopeColumn, ...]:
+        return self._columns
+
+    @staticmethod
+    def of_table(name: str, variable: str, of: TableType) -> RangeTable:
         """A node or edge table: its physical columns, then the system columns."""
-        own = [_column(variable, f, f.name != ID) for f in of.schema.fields]
-        missing = (f for f in SYSTEM_COLUMNS if of.column(f.name) is None)
-        system = (
-            ScopeColumn(f.name, Column(f"{variable}.{f.name}", f.type, f.nullable), False, False) for f in missing
-        )
-        return cls(name, variable, (*own, *system), of)
+        return _TypeTable(name, variable, of)
 
     @classmethod
     def of_fields(cls, name: str, variable: str, fields: Iterable[Field]) -> RangeTable:
@@ -99,6 +98,49 @@ class RangeTable:
 
 def _column(variable: str, of: Field, starred: bool) -> ScopeColumn:
     return ScopeColumn(of.name, Column(f"{variable}.{of.name}", of.type, of.nullable), starred)
+
+
+class _TypeTable(RangeTable):
+    """A table of the graph: a text names few of its columns, so each is made when it is asked for."""
+
+    __slots__ = ("_of", "_padded")
+
+    def __init__(self, name: str, variable: str, of: TableType, padded: bool = False) -> None:
+        self.name = name
+        self.variable = variable
+        self.type = self._of = of
+        self._padded = padded
+
+    @property
+    def columns(self) -> tuple[ScopeColumn, ...]:
+        return tuple(self._made([*self._of.schema.fields, *self._system()]))
+
+    def _system(self) -> list[Field]:
+        return [f for f in SYSTEM_COLUMNS if self._of.column(f.name) is None]
+
+    def _made(self, fields: Iterable[Field]) -> list[ScopeColumn]:
+        known = self._of.schema
+        return [
+            ScopeColumn(
+                f.name,
+                Column(f"{self.variable}.{f.name}", f.type, f.nullable or self._padded),
+                f.name in known and f.name != ID,
+                f.name in known,
+            )
+            for f in fields
+        ]
+
+    def optional(self) -> RangeTable:
+        return _TypeTable(self.name, self.variable, self._of, True)
+
+    def find(self, name: Name) -> list[ScopeColumn]:
+        exact = self._of.column(name.text)
+        if exact is not None:
+            return self._made((exact,))
+        system = [f for f in self._system() if name.matches(f.name)]
+        if name.quoted or any(f.name == name.text for f in system):
+            return self._made(system)
+        return self._made([*self._of.columns_like(name.text), *system])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +170,8 @@ class Scope:
     outer: set[str] = field(default_factory=set)
 
     def tables_named(self, name: Name) -> list[RangeTable]:
-        return [t for t in self.tables if name.matches(t.name)]
+        text, folded = name.text, None if name.quoted else name.text.casefold()
+        return [t for t in self.tables if t.name == text or t.name.casefold() == folded]
 
     def find(self, name: Name) -> list[ScopeColumn]:
         """What a bare column name may mean in this scope alone; more than one is ambiguous."""

@@ -13,11 +13,8 @@ from omnigraph_sql.base.catalog import ID
 from omnigraph_sql.base.expr import (
     TRUE,
     Column,
-    Exists,
     Expr,
-    InSubquery,
     OuterColumn,
-    ScalarSubquery,
     SortKey,
     column_names,
     transform,
@@ -52,7 +49,7 @@ from omnigraph_sql.bind.bound import (
 from omnigraph_sql.plan.lower_pattern import lower_pattern
 from omnigraph_sql.plan.lower_select import lower_select, rank
 from omnigraph_sql.plan.mutations import MERGE_SOURCE, Control, Delete, Insert, Merge, Unit, Update, Upsert
-from omnigraph_sql.plan.node import has_subquery
+from omnigraph_sql.plan.node import Subquery, transform_subqueries
 from omnigraph_sql.plan.nodes import (
     AntiJoin,
     Argument,
@@ -143,11 +140,11 @@ def _maybe(expr: Expr | None) -> Expr | None:
 
 def lower_expr(expr: Expr) -> Expr:
     """The expression with bound sub-queries replaced by plans."""
-    return transform(expr, _lower_subquery) if has_subquery(expr) else expr
+    return transform_subqueries(expr, _lower_subquery)
 
 
-def _lower_subquery(expr: Expr) -> Expr:
-    if isinstance(expr, ScalarSubquery | Exists | InSubquery) and isinstance(expr.relation, BoundQuery):
+def _lower_subquery(expr: Subquery) -> Expr:
+    if isinstance(expr.relation, BoundQuery):
         return replace(expr, relation=lower_query(expr.relation))
     return expr
 

@@ -13,7 +13,10 @@ from omnigraph_sql.bind.bound import BoundGroup, BoundSelect
 from omnigraph_sql.plan.nodes import Aggregate, Distinct, Filter, Limit, Plan, Project, Rank, Sort, Window
 
 _E = TypeVar("_E", bound=Expr)
-_SCORES = (ex.Nearest, ex.Bm25, ex.Fuse)
+Kinds = frozenset[type[Expr]]
+_SCORES: Kinds = frozenset((ex.Nearest, ex.Bm25, ex.Fuse))
+_AGGREGATES: Kinds = frozenset((ex.Aggregate,))
+_WINDOWS: Kinds = frozenset((ex.WindowCall,))
 
 
 class _Stage:
@@ -78,24 +81,25 @@ def substitute(expr: Expr, table: dict[Expr, Column]) -> Expr:
 
     def visit(part: Expr) -> Expr:
         found = table.get(part) if type(part) in kinds else None
-        return found if found is not None else part.map_children(visit)
+        return found if found is not None else part.map_children(visit) if part.parts else part
 
     return visit(expr)
 
 
-def _outermost(exprs: Iterable[Expr], wanted: Callable[[Expr], bool]) -> list[Expr]:
-    """Distinct matching sub-expressions in order of appearance, not looking inside a match."""
+def _outermost(exprs: Iterable[Expr], kinds: Kinds, wanted: Callable[[Expr], bool] | None = None) -> list[Expr]:
+    """Distinct sub-expressions of those kinds in order of appearance, not looking inside a match."""
     found: dict[Expr, None] = {}
 
     def visit(expr: Expr) -> None:
-        if wanted(expr):
+        if type(expr) in kinds and (wanted is None or wanted(expr)):
             found.setdefault(expr)
         else:
-            for child in expr.children():
+            for child in expr.child_list():
                 visit(child)
 
     for expr in exprs:
-        visit(expr)
+        if expr.parts and not kinds.isdisjoint(map(type, expr.every_part())):
+            visit(expr)
     return list(found)
 
 
@@ -120,7 +124,7 @@ def _columns(pairs: Iterable[tuple[str, Expr]]) -> dict[Expr, Column]:
 
 def rank(plan: Plan, exprs: tuple[Expr, ...]) -> tuple[Plan, tuple[Expr, ...]]:
     """The plan with a column per distinct score in `exprs`, and the expressions over those columns."""
-    scores = _outermost(exprs, lambda e: isinstance(e, _SCORES))
+    scores = _outermost(exprs, _SCORES)
     if not scores:
         return plan, exprs
     scored = named(scores, ())
@@ -134,7 +138,7 @@ def rank(plan: Plan, exprs: tuple[Expr, ...]) -> tuple[Plan, tuple[Expr, ...]]:
 
 def _rank_stage(stage: _Stage, plan: Plan) -> Plan:
     exprs = tuple(stage.all())
-    scores = _outermost(exprs, lambda e: isinstance(e, _SCORES))
+    scores = _outermost(exprs, _SCORES)
     if scores:
         plan, _ = rank(plan, exprs)
         stage.rewrite(_columns(named(scores, ())))
@@ -142,7 +146,7 @@ def _rank_stage(stage: _Stage, plan: Plan) -> Plan:
 
 
 def _aggregate(group: BoundGroup | None, stage: _Stage, plan: Plan) -> Plan:
-    calls = cast("list[ex.Aggregate]", _outermost(stage.all(), lambda e: isinstance(e, ex.Aggregate)))
+    calls = cast("list[ex.Aggregate]", _outermost(stage.all(), _AGGREGATES))
     if group is None and not calls:
         return plan
     keys = list(group.keys) if group is not None else []
@@ -169,7 +173,7 @@ def _column_of(plan: Plan, name: str) -> Column:
 def _window(stage: _Stage, plan: Plan) -> Plan:
     """Window calls nest (an aggregate over a rank): innermost first."""
     while True:
-        calls = _outermost(stage.all(), _is_flat_window)
+        calls = _outermost(stage.all(), _WINDOWS, _is_flat)
         if not calls:
             return plan
         plan, computed = rank(plan, tuple(calls))
@@ -179,6 +183,5 @@ def _window(stage: _Stage, plan: Plan) -> Plan:
         stage.rewrite(_columns(over))
 
 
-def _is_flat_window(expr: Expr) -> bool:
-    inside = (part for child in expr.children() for part in walk(child))
-    return isinstance(expr, ex.WindowCall) and not any(isinstance(part, ex.WindowCall) for part in inside)
+def _is_flat(call: Expr) -> bool:
+    return not any(isinstance(part, ex.WindowCall) for child in call.children() for part in walk(child))

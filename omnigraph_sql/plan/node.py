@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final, Self, cast
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Self, TypeAlias, cast
 
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.base.expr import (
     Aggregate,
     Bm25,
-    Column,
     Exists,
     Expr,
     Fuse,
@@ -22,6 +21,7 @@ from omnigraph_sql.base.expr import (
     is_boolean,
 )
 from omnigraph_sql.base.expr_leaves import flat_exprs, map_exprs
+from omnigraph_sql.base.rebuild import rebuilt
 from omnigraph_sql.base.schema import Field, Schema
 
 
@@ -31,7 +31,9 @@ class PlanError(InternalError):
     default_code = "plan"
 
 
+Subquery: TypeAlias = ScalarSubquery | Exists | InSubquery
 SUBQUERIES: Final = (ScalarSubquery, Exists, InSubquery)
+_ASKING: Final = frozenset(SUBQUERIES)
 STAGED: Final = frozenset((Aggregate, WindowCall, Nearest, Bm25, Fuse))
 """Expressions that a node of their own computes; elsewhere a column stands for them."""
 
@@ -44,10 +46,11 @@ class Plan:
     expr_fields: ClassVar[tuple[str, ...]] = ()
     schema: Schema = field(init=False, repr=False, compare=False)
     _outer: frozenset[str] | None = field(init=False, repr=False, compare=False, default=None)
+    _asks: bool | None = field(init=False, repr=False, compare=False, default=None)
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
-        return tuple(getattr(self, name) for name in self.plan_fields)
+        return tuple([getattr(self, name) for name in self.plan_fields])
 
     def map_inputs(self, change: Callable[[Plan], Plan]) -> Self:
         """The same node over changed inputs; `self` itself when nothing changed."""
@@ -57,12 +60,15 @@ class Plan:
             new = change(old)
             if new is not old:
                 changes[name] = new
-        return replace(self, **changes) if changes else self
+        if not changes:
+            return self
+        made = rebuilt(self, changes)
+        object.__setattr__(made, "_asks", self._asks)
+        return made
 
-    def exprs(self) -> Iterator[Expr]:
+    def exprs(self) -> list[Expr]:
         """The node's own expressions, not those of its inputs."""
-        for name in self.expr_fields:
-            yield from flat_exprs(getattr(self, name))
+        return [expr for name in self.expr_fields for expr in flat_exprs(getattr(self, name))]
 
     def map_exprs(self, change: Callable[[Expr], Expr]) -> Self:
         """The same node over changed expressions; `self` itself when nothing changed."""
@@ -72,15 +78,25 @@ class Plan:
             new = map_exprs(old, change)
             if new is not old:
                 changes[name] = new
-        return replace(self, **changes) if changes else self
+        return rebuilt(self, changes) if changes else self
+
+    @property
+    def has_subqueries(self) -> bool:
+        """Whether the node's own expressions hold a sub-query."""
+        asks = self._asks
+        if asks is None:
+            asks = any(map(has_subquery, self.exprs()))
+            object.__setattr__(self, "_asks", asks)
+        return asks
 
     @property
     def outer_columns(self) -> frozenset[str]:
         """Correlated columns: those read from a query around this plan and not produced inside it."""
-        if self._outer is None:
-            object.__setattr__(self, "_outer", self._find_outer())
-        assert self._outer is not None
-        return self._outer
+        outer = self._outer
+        if outer is None:
+            outer = self._find_outer()
+            object.__setattr__(self, "_outer", outer)
+        return outer
 
     def _find_outer(self) -> frozenset[str]:
         wanted: set[str] = set()
@@ -110,26 +126,36 @@ def outer_names(expr: Expr) -> set[str]:
 
 
 def has_subquery(expr: Expr) -> bool:
-    return any(isinstance(part, SUBQUERIES) for part in expr.every_part())
+    if not expr.parts:
+        return isinstance(expr, SUBQUERIES)
+    return not _ASKING.isdisjoint(map(type, expr.every_part()))
 
 
-def check(node: str, schema: Container[str], exprs: Iterable[Expr]) -> None:
+def transform_subqueries(expr: Expr, change: Callable[[Subquery], Expr]) -> Expr:
+    """Rebuild bottom-up and no more than the way to its sub-queries: operands first, then `change` on the sub-query."""
+    if not has_subquery(expr):
+        return expr
+    changed = expr.map_children(lambda child: transform_subqueries(child, change))
+    return change(changed) if isinstance(changed, SUBQUERIES) else changed
+
+
+def check(node: str, known: Set[str], exprs: Iterable[Expr]) -> None:
     """Refuse expressions over columns the input lacks, and those another node has to compute first."""
     for expr in exprs:
-        for part in expr.every_part():
-            if isinstance(part, Column):
-                if part.name not in schema:
-                    raise PlanError(f"{node} reads a column its input lacks: {part.name}")
-            elif type(part) in STAGED:
-                raise PlanError(f"{node} holds a {type(part).__name__.lower()} that no node computes")
+        own = expr.own_columns()
+        if not own <= known:
+            raise PlanError(f"{node} reads a column its input lacks: {min(own - known)}")
+        if expr.parts and not STAGED.isdisjoint(map(type, expr.every_part())):
+            staged = next(type(part) for part in expr.every_part() if type(part) in STAGED)
+            raise PlanError(f"{node} holds a {staged.__name__.lower()} that no node computes")
 
 
-def check_predicate(node: str, schema: Container[str], predicate: Expr | None) -> None:
+def check_predicate(node: str, known: Set[str], predicate: Expr | None) -> None:
     if predicate is None:
         return
     if not is_boolean(predicate):
         raise PlanError(f"{node} needs a boolean, got {predicate.type}")
-    check(node, schema, (predicate,))
+    check(node, known, (predicate,))
 
 
 def shape(node: str, fields: Iterable[Field]) -> Schema:
@@ -145,10 +171,23 @@ def map_plan(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     return change(plan.map_inputs(lambda child: map_plan(child, change)))
 
 
-def walk_plan(plan: Plan) -> Iterator[Plan]:
+def walk_plan(plan: Plan) -> list[Plan]:
     """The plan and everything below it, outside in, without entering sub-queries of expressions."""
+    found: list[Plan] = []
     stack = [plan]
     while stack:
         at = stack.pop()
-        yield at
-        stack.extend(reversed(at.inputs))
+        found.append(at)
+        stack += at.inputs[::-1]
+    return found
+
+
+def walk_everywhere(plan: Plan) -> list[Plan]:
+    """As `walk_plan`, with the plans of sub-queries behind those they are asked in."""
+    found = walk_plan(plan)
+    for node in found:
+        if node.has_subqueries:
+            parts = [part for expr in node.exprs() for part in expr.every_part()]
+            plans = [part.relation for part in parts if isinstance(part, SUBQUERIES)]
+            found += [inner for relation in plans if isinstance(relation, Plan) for inner in walk_plan(relation)]
+    return found

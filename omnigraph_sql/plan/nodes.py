@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from omnigraph_sql.base import expr as ex
 from omnigraph_sql.base.catalog import ID, EdgeType, NodeType
 from omnigraph_sql.base.expr import Expr, Score, SortKey
-from omnigraph_sql.base.schema import Field, Schema
+from omnigraph_sql.base.schema import Field
 from omnigraph_sql.base.travel import HEAD, ReadPoint
 from omnigraph_sql.base.types import F64, I64, STRING, DataType, ListType
 from omnigraph_sql.bind.bound import ONE_HOP, Hops, JoinKind, Walk
@@ -26,6 +26,7 @@ from omnigraph_sql.plan.sources import (
 )
 
 Named = tuple[str, Expr]
+_NO_COLUMNS: frozenset[str] = frozenset()
 PATH_COLUMNS: dict[str, DataType] = {"length": I64, "vertices": ListType(STRING), "edges": ListType(STRING)}
 
 
@@ -100,7 +101,7 @@ class Filter(Plan):
     predicate: Expr
 
     def __post_init__(self) -> None:
-        check_predicate("filter", self.input.schema, self.predicate)
+        check_predicate("filter", self.input.schema.keys(), self.predicate)
         self._shape(self.input.schema)
 
 
@@ -114,8 +115,8 @@ class Project(Plan):
     items: tuple[Named, ...]
 
     def __post_init__(self) -> None:
-        check("project", self.input.schema, (expr for _, expr in self.items))
-        self._shape(shape("project", (Field(name, e.type, e.nullable) for name, e in self.items)))
+        check("project", self.input.schema.keys(), [expr for _, expr in self.items])
+        self._shape(shape("project", [Field(name, e.type, e.nullable) for name, e in self.items]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,11 @@ class Aggregate(Plan):
     sets: tuple[tuple[int, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        check("aggregate", self.input.schema, (expr for _, expr in self.groups))
+        check("aggregate", self.input.schema.keys(), [expr for _, expr in self.groups])
         for _, call in self.aggregates:
             if not isinstance(call, ex.Aggregate):
                 raise PlanError("aggregate computes aggregate functions only")
-            check("aggregate", self.input.schema, call.children())
+            check("aggregate", self.input.schema.keys(), call.children())
         if self.sets is not None and any(not 0 <= i < len(self.groups) for one in self.sets for i in one):
             raise PlanError("a grouping set names a key that does not exist")
         nullable = self.sets is not None
@@ -155,7 +156,7 @@ class Window(Plan):
         for _, call in self.items:
             if not isinstance(call, ex.WindowCall):
                 raise PlanError("window computes window functions only")
-            check("window", self.input.schema, call.children())
+            check("window", self.input.schema.keys(), call.children())
         added = (Field(name, e.type, e.nullable) for name, e in self.items)
         self._shape(shape("window", [*self.input.schema.fields, *added]))
 
@@ -175,7 +176,7 @@ class Rank(Plan):
             raise PlanError("rank computes nearest, bm25 or their fusion")
         rankers = self.score.rankers if isinstance(self.score, ex.Fuse) else (self.score,)
         for ranker in rankers:
-            check("rank", self.input.schema, ranker.children())
+            check("rank", self.input.schema.keys(), ranker.children())
         self._shape(shape("rank", [*self.input.schema.fields, Field(self.name, F64, True)]))
 
 
@@ -189,7 +190,7 @@ class Sort(Plan):
     def __post_init__(self) -> None:
         if not self.keys:
             raise PlanError("sort needs a key")
-        check("sort", self.input.schema, (key.expr for key in self.keys))
+        check("sort", self.input.schema.keys(), [key.expr for key in self.keys])
         self._shape(self.input.schema)
 
 
@@ -206,7 +207,7 @@ class Limit(Plan):
     def __post_init__(self) -> None:
         if self.count is None and self.offset is None:
             raise PlanError("limit needs a count or an offset")
-        check("limit", Schema(()), (e for e in (self.count, self.offset) if e is not None))
+        check("limit", _NO_COLUMNS, (e for e in (self.count, self.offset) if e is not None))
         self._shape(self.input.schema)
 
 
@@ -220,7 +221,7 @@ class Distinct(Plan):
     on: tuple[Expr, ...] = ()
 
     def __post_init__(self) -> None:
-        check("distinct", self.input.schema, self.on)
+        check("distinct", self.input.schema.keys(), self.on)
         self._shape(self.input.schema)
 
 
@@ -249,11 +250,11 @@ class Join(Plan):
         if self.kind in (JoinKind.LEFT, JoinKind.FULL):
             right = _optional(right)
         self._shape(shape("join", [*left, *right]))
-        check_predicate("join", self.schema, self.on)
+        check_predicate("join", self.schema.keys(), self.on)
 
 
 def _optional(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    return tuple(f if f.nullable else replace(f, nullable=True) for f in fields)
+    return tuple([f if f.nullable else Field(f.name, f.type, True) for f in fields])
 
 
 def arguments(plan: Plan) -> tuple[Field, ...]:

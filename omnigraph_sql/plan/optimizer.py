@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.plan.node import Plan, has_subquery, walk_plan
+from omnigraph_sql.plan.node import Plan, walk_plan
 from omnigraph_sql.plan.nodes import Project
 from omnigraph_sql.plan.rewrite import map_subqueries
 from omnigraph_sql.plan.rules.count_patterns import count_patterns, plain_aggregates
@@ -49,13 +49,15 @@ def _is_settled(plan: Plan, catalog: Catalog) -> bool:
 
 def optimize_subqueries(plan: Plan, catalog: Catalog) -> Plan:
     """Optimise the plans of sub-queries that stay inside expressions."""
+    if not any(node.has_subqueries for node in walk_plan(plan)):
+        return plan
 
     def inside(relation: Plan) -> Plan:
         return _settled(relation, catalog)
 
     def visit(node: Plan) -> Plan:
         node = node.map_inputs(visit)
-        if not any(map(has_subquery, node.exprs())):
+        if not node.has_subqueries:
             return node
         return node.map_exprs(lambda expr: map_subqueries(expr, inside))
 

@@ -45,6 +45,18 @@ class _Waiting:
     volatile: bool
 
 
+@dataclass(slots=True, eq=False)
+class _Check:
+    """An anti or semi join that waits for the columns its inner plan takes."""
+
+    anti: bool
+    inner: Plan
+    taken: list[str]
+
+    def over(self, plan: Plan) -> Plan:
+        return AntiJoin(plan, self.inner) if self.anti else SemiJoin(plan, self.inner)
+
+
 class _Builder:
     def __init__(self, region: Region, types: dict[str, NodeType]) -> None:
         self.types = types
@@ -59,12 +71,13 @@ class _Builder:
         self.edges = {link.variable: link for link in region.links if link.variable is not None}
         self.filters: dict[str, list[Expr]] = {}
         self.pending: list[_Waiting] = []
-        self.checks = list(region.checks)
+        self.checks = [_Check(anti, inner, [f.name for f in arguments(inner)]) for anti, inner in region.checks]
         self.closed: dict[str, int] = {}
         ends = self._edge_ends()
         for part in region.conjuncts:
             self._place(substitute(part, ends) if ends else part)
         self._widen()
+        self.ranks = {variable: self._narrowed(leaf) for variable, leaf in self.tables.items()}
 
     def _edge_ends(self) -> dict[str, Expr]:
         """The node at either end of a step, by the column of the edge that holds its id."""
@@ -89,7 +102,7 @@ class _Builder:
     def _widen(self) -> None:
         """Leaves produce what waiting predicates, checks and steps read."""
         wanted = {name for waiting in self.pending for name in waiting.names}
-        wanted |= {f.name for _, inner in self.checks for f in arguments(inner)}
+        wanted |= {name for check in self.checks for name in check.taken}
         wanted |= {f"{end}.{ID}" for link in self.links for end in (link.source, link.target)}
         for name in wanted:
             variable, _, column = name.rpartition(".")
@@ -106,9 +119,9 @@ class _Builder:
             plan = self._join(plan, parts[number].plan)
         if self.pending:
             plan = self._filter(plan, self.pending)
-        for anti, inner in self.checks:
+        for check in self.checks:
             # Those that take no column are the same for every row and come last.
-            plan = AntiJoin(plan, inner) if anti else SemiJoin(plan, inner)
+            plan = check.over(plan)
         return plan
 
     def _join_order(self, plans: list[Plan]) -> list[int]:
@@ -178,6 +191,9 @@ class _Builder:
         """How well the leaf is narrowed down; lower is better."""
         if isinstance(leaf, Opaque):
             return -1 if isinstance(leaf.plan, Argument) else _UNFILTERED
+        return self.ranks[leaf.variable]
+
+    def _narrowed(self, leaf: Table) -> int:
         filters = self.filters.get(leaf.variable, ())
         fixed = {name for part in filters if (name := _fixed(part)) is not None}
         if _is_key(leaf.type, fixed):
@@ -253,11 +269,9 @@ class _Builder:
             if ready:
                 plan = self._filter(plan, ready)
         for check in list(self.checks):
-            anti, inner = check
-            taken = arguments(inner)
-            if taken and all(f.name in plan.schema for f in taken):
+            if check.taken and all(name in plan.schema for name in check.taken):
                 self.checks.remove(check)
-                plan = AntiJoin(plan, inner) if anti else SemiJoin(plan, inner)
+                plan = check.over(plan)
         return plan
 
     def _take(self, parts: list[_Waiting]) -> Expr | None:

@@ -163,8 +163,10 @@ def _id(column: str) -> Column:
 
 def _merge_temporaries(region: Region) -> None:
     """An anonymous node that must equal another one is that other one."""
-    classes = _id_classes(region)
     tables = {leaf.variable: leaf for leaf in region.leaves if isinstance(leaf, Table)}
+    if not any(map(is_temporary, tables)):
+        return
+    classes = _id_classes(region)
     order = list(tables)
     # Renaming changes later conjuncts, so each is looked at in its current form.
     for number in range(len(region.conjuncts) - 1, -1, -1):

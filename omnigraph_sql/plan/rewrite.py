@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -27,7 +27,7 @@ from omnigraph_sql.base.expr import (
 from omnigraph_sql.base.schema import Field
 from omnigraph_sql.bind.bound import ONE_HOP, Hops, Walk
 from omnigraph_sql.plan.fold import fold
-from omnigraph_sql.plan.node import SUBQUERIES, Plan, has_subquery, walk_plan
+from omnigraph_sql.plan.node import SUBQUERIES, Plan, Subquery, transform_subqueries, walk_plan
 from omnigraph_sql.plan.nodes import Argument, Expand, Filter, Values, With
 
 VOLATILE: Final = frozenset(("random", "uuid", "gen_random_uuid"))
@@ -142,16 +142,13 @@ def _renamed(part: Any, change: Callable[[Expr], Expr]) -> Any:
 
 def map_subqueries(expr: Expr, change: Callable[[Plan], Plan]) -> Expr:
     """The expression with the plans of its sub-queries changed, those inside operands first."""
-    if not has_subquery(expr):
-        return expr
+    return transform_subqueries(expr, lambda part: over_relation(part, change))
 
-    def visit(part: Expr) -> Expr:
-        if isinstance(part, ScalarSubquery | Exists | InSubquery):
-            new = change(cast("Plan", part.relation))
-            return part if new is part.relation else replace(part, relation=new)
-        return part
 
-    return transform(expr, visit)
+def over_relation(part: Subquery, change: Callable[[Plan], Plan]) -> Subquery:
+    """The sub-query over a changed plan; `part` itself when nothing changed."""
+    new = change(cast("Plan", part.relation))
+    return part if new is part.relation else replace(part, relation=new)
 
 
 def map_everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -162,29 +159,29 @@ def map_everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 
     def visit(node: Plan) -> Plan:
         node = node.map_inputs(visit)
-        return change(node.map_exprs(inside) if any(map(has_subquery, node.exprs())) else node)
+        return change(node.map_exprs(inside) if node.has_subqueries else node)
 
     return visit(plan)
 
 
 def all_of(parts: Iterable[Expr]) -> Expr | None:
     """The conjunction of the parts, flat; repeats are dropped unless each is its own throw of the dice."""
-    flat: list[Expr] = []
+    flat = [part for operand in parts for part in conjuncts(operand)]
+    if len(flat) < 2:
+        return flat[0] if flat else None
     seen: set[Expr] = set()
-    for operand in parts:
-        for part in conjuncts(operand):
-            if part in seen and not is_volatile(part):
-                continue
-            seen.add(part)
-            flat.append(part)
-    if not flat:
-        return None
-    return flat[0] if len(flat) == 1 else Logic("and", tuple(flat))
+    kept: list[Expr] = []
+    for part in flat:
+        if part in seen and not is_volatile(part):
+            continue
+        seen.add(part)
+        kept.append(part)
+    return kept[0] if len(kept) == 1 else Logic("and", tuple(kept))
 
 
-def filtered(plan: Plan, parts: Iterable[Expr]) -> Plan:
+def filtered(plan: Plan, parts: Sequence[Expr]) -> Plan:
     """The plan under a filter, or itself when there is nothing to ask; no row at all where nothing can be true."""
-    predicate = all_of(parts)
+    predicate = all_of(parts) if parts else None
     if predicate is None:
         return plan
     return nothing(plan) if is_never(predicate) else Filter(plan, predicate)

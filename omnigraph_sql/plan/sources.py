@@ -24,7 +24,7 @@ def table_fields(of: TableType, variable: str, columns: tuple[str, ...]) -> list
 def check_table_filter(node: str, of: TableType, variable: str, predicate: Expr | None) -> None:
     """A filter that storage applies reads physical columns of the one table, projected or not."""
     if predicate is not None:
-        check_predicate(node, {f.name for f in of.qualified(variable).values()}, predicate)
+        check_predicate(node, of.qualified_names(variable), predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Values(Plan):
         for row in self.rows:
             if len(row) != len(self.fields):
                 raise PlanError(f"values promise {len(self.fields)} columns, a row has {len(row)}")
-            check("values", _EMPTY, row)
+            check("values", _EMPTY.keys(), row)
 
 
 _EMPTY = Schema(())
@@ -92,7 +92,7 @@ class FunctionScan(Plan):
 
     def __post_init__(self) -> None:
         self._shape(shape("function", _qualified(self.variable, self.fields)))
-        check("function", _EMPTY, self.arguments)
+        check("function", _EMPTY.keys(), self.arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.plan.node import Plan
+from omnigraph_sql.plan.node import Plan, walk_everywhere
 from omnigraph_sql.plan.nodes import Aggregate
 from omnigraph_sql.plan.pattern import Tally, tallied
 from omnigraph_sql.plan.rewrite import map_everywhere
@@ -23,4 +23,6 @@ def count_patterns(plan: Plan, catalog: Catalog) -> Plan:
 
 def plain_aggregates(plan: Plan) -> Plan:
     """The plan as it was before aggregates became tallies."""
+    if not any(isinstance(node, Tally) for node in walk_everywhere(plan)):
+        return plan
     return map_everywhere(plan, lambda node: node.spelled_out() if isinstance(node, Tally) else node)

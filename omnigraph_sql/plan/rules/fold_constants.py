@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.expr import FALSE, TRUE, Exists, Expr, InSubquery, transform
+from omnigraph_sql.base.expr import FALSE, TRUE, Exists, Expr, InSubquery
 from omnigraph_sql.plan.empty import emptied
 from omnigraph_sql.plan.fold import fold
-from omnigraph_sql.plan.node import Plan, has_subquery
-from omnigraph_sql.plan.rewrite import is_nothing, map_subqueries
+from omnigraph_sql.plan.node import Plan, Subquery, transform_subqueries
+from omnigraph_sql.plan.rewrite import is_nothing, over_relation
 
 
 def fold_constants(plan: Plan, catalog: Catalog) -> Plan:
@@ -28,12 +28,14 @@ def _visit(node: Plan) -> Plan:
 
 
 def _fold_expr(expr: Expr) -> Expr:
-    if not expr.parts and not has_subquery(expr):
-        return expr
-    return fold(transform(map_subqueries(expr, _visit), _settled)) if has_subquery(expr) else fold(expr)
+    return fold(transform_subqueries(expr, _fold_subquery))
 
 
-def _settled(expr: Expr) -> Expr:
+def _fold_subquery(expr: Subquery) -> Expr:
+    return _settled(over_relation(expr, _visit))
+
+
+def _settled(expr: Subquery) -> Expr:
     """Nothing exists in an empty query, nothing is in it, and everything is true of all its rows."""
     match expr:
         case Exists(relation=Plan() as relation, negated=negated) if is_nothing(relation):

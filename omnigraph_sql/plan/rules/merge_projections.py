@@ -14,7 +14,7 @@ from omnigraph_sql.base.expr_text import text
 from omnigraph_sql.bind.bound import JoinKind
 from omnigraph_sql.plan.empty import emptied
 from omnigraph_sql.plan.lower_select import named
-from omnigraph_sql.plan.node import Plan, walk_plan
+from omnigraph_sql.plan.node import Plan, walk_everywhere, walk_plan
 from omnigraph_sql.plan.nodes import (
     Aggregate,
     AntiJoin,
@@ -54,7 +54,12 @@ def merge_projections(plan: Plan, catalog: Catalog) -> Plan:
     Limit, Distinct and set operations keep their input as it is, apart from what only renames.
     """
     del catalog
-    return map_everywhere(plan, _merge)
+    return map_everywhere(plan, _merge) if _is_stacked(plan) else plan
+
+
+def _is_stacked(plan: Plan) -> bool:
+    """Whether a projection lies below another node anywhere: most questions have one, at the top."""
+    return any(isinstance(below, Project | With) for node in walk_everywhere(plan) for below in node.inputs)
 
 
 def _merge(node: Plan) -> Plan:

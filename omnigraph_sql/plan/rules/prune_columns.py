@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from omnigraph_sql.base.catalog import ID, Catalog
 from omnigraph_sql.base.expr import Column, Expr, column_names, walk
+from omnigraph_sql.base.rebuild import rebuilt
 from omnigraph_sql.plan.node import Plan
 from omnigraph_sql.plan.nodes import (
     Aggregate,
@@ -52,8 +53,8 @@ def _all(plan: Plan) -> Plan:
 def _prune(plan: Plan, needed: Names) -> Plan:
     match plan:
         case Scan():
-            columns = tuple(c for c in plan.columns if f"{plan.variable}.{c}" in needed)
-            return plan if len(columns) == len(plan.columns) else replace(plan, columns=columns)
+            columns = _kept(plan.columns, plan.variable, needed)
+            return plan if columns is plan.columns else Scan(plan.type, plan.variable, columns, plan.filter, plan.at)
         case Argument(fields=fields):
             kept = tuple(f for f in fields if f.name in needed)
             return plan if len(kept) == len(fields) else Argument(kept)
@@ -90,7 +91,10 @@ def _prune(plan: Plan, needed: Names) -> Plan:
 
 
 def _single(plan: Plan, needed: Names) -> Plan:
-    return plan.map_inputs(lambda child: _prune(child, needed))
+    """A node with one input that makes no columns of its own."""
+    old: Plan = plan.inputs[0]
+    new = _prune(old, needed)
+    return plan if new is old else plan.map_inputs(lambda _: new)
 
 
 def _values(plan: Values, needed: Names) -> Plan:
@@ -106,18 +110,26 @@ def _ids(score: Expr) -> Names:
 
 
 def _expand(plan: Expand, needed: Names) -> Plan:
-    edge = tuple(c for c in plan.edge_columns if f"{plan.edge_variable}.{c}" in needed)
-    path = tuple(c for c in plan.path_columns if f"{plan.path}.{c}" in needed)
-    return replace(
-        plan,
-        input=_prune(plan.input, needed | {f"{plan.source}.{ID}"}),
-        edge_variable=plan.edge_variable if edge or plan.edge_filter is not None else None,
-        edge_columns=edge,
-        target_columns=tuple(c for c in plan.target_columns if f"{plan.target}.{c}" in needed),
-        path=plan.path if path else None,
-        path_columns=path,
-        flipped=plan.flipped and (bool(path) or is_one_way(plan.walk, plan.hops)),
-    )
+    edge = _kept(plan.edge_columns, plan.edge_variable, needed)
+    path = _kept(plan.path_columns, plan.path, needed)
+    changes: dict[str, object] = {
+        "input": _prune(plan.input, needed | {f"{plan.source}.{ID}"}),
+        "edge_variable": plan.edge_variable if edge or plan.edge_filter is not None else None,
+        "edge_columns": edge,
+        "target_columns": _kept(plan.target_columns, plan.target, needed),
+        "path": plan.path if path else None,
+        "path_columns": path,
+        "flipped": plan.flipped and (bool(path) or is_one_way(plan.walk, plan.hops)),
+    }
+    if all(getattr(plan, name) is value for name, value in changes.items()):
+        return plan
+    return rebuilt(plan, changes)
+
+
+def _kept(columns: tuple[str, ...], variable: str | None, needed: Names) -> tuple[str, ...]:
+    """The columns of the variable that are needed; the same tuple when all are."""
+    kept = tuple([c for c in columns if f"{variable}.{c}" in needed])
+    return columns if len(kept) == len(columns) else kept
 
 
 def _project(plan: Project, needed: Names) -> Plan:
@@ -144,6 +156,8 @@ def _aggregate(plan: Aggregate, needed: Names) -> Plan:
     if not kept and not plan.groups:
         kept = plan.aggregates[:1]
     input = _prune(plan.input, reads(expr for _, expr in (*plan.groups, *kept)))
+    if input is plan.input and len(kept) == len(plan.aggregates):
+        return plan
     return Aggregate(input, plan.groups, kept, plan.sets)
 
 
@@ -157,14 +171,20 @@ def _join(plan: Join, needed: Names) -> Plan:
     if plan.on is not None:
         needed = needed | column_names(plan.on)
     around = needed | plan.right.outer_columns if plan.lateral else needed
-    return Join(plan.kind, _prune(plan.left, around), _prune(plan.right, needed), plan.on, plan.lateral)
+    left, right = _prune(plan.left, around), _prune(plan.right, needed)
+    if left is plan.left and right is plan.right:
+        return plan
+    return Join(plan.kind, left, right, plan.on, plan.lateral)
 
 
 def _check(plan: SemiJoin | AntiJoin, needed: Names) -> Plan:
     """Of the inner plan only its having rows counts."""
-    inner = _prune(plan.present if isinstance(plan, SemiJoin) else plan.absent, set())
+    old = plan.present if isinstance(plan, SemiJoin) else plan.absent
+    inner = _prune(old, set())
     handed = {f.name for f in arguments(inner)} | inner.outer_columns
     input = _prune(plan.input, needed | handed)
+    if inner is old and input is plan.input:
+        return plan
     return SemiJoin(input, inner) if isinstance(plan, SemiJoin) else AntiJoin(input, inner)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.expr import Column, Compare, Exists, Expr, InSubquery, Literal, OuterColumn, conjuncts
 from omnigraph_sql.bind.bound import JoinKind
-from omnigraph_sql.plan.node import Plan, has_subquery
+from omnigraph_sql.plan.node import Plan, has_subquery, walk_plan
 from omnigraph_sql.plan.nodes import (
     AntiJoin,
     Argument,
@@ -33,11 +33,13 @@ def unnest_subqueries(plan: Plan, catalog: Catalog) -> Plan:
     row, which no join says. EXISTS without correlation stays: it is asked once, not once per row.
     """
     del catalog
-    return _visit(plan)
+    return _visit(plan) if any(node.has_subqueries for node in walk_plan(plan)) else plan
 
 
 def _visit(plan: Plan) -> Plan:
     """Outside in: a block that was taken apart hands its columns to the blocks inside it."""
+    if not plan.has_subqueries:
+        return plan.map_inputs(_visit)
     if isinstance(plan, Filter):
         plan = _filter(plan)
     elif isinstance(plan, Join) and plan.kind is JoinKind.INNER:
