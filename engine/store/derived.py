@@ -11,7 +11,7 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -132,6 +132,19 @@ class DerivedFiles:
             known = sorted(self.folder.glob(f"{_stem(table)}.*{_SUFFIX}"), key=lambda p: p.stat().st_mtime_ns)
             for old in known[:-_KEPT_PER_TABLE]:
                 old.unlink(missing_ok=True)
+
+    def states(self, table: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The states of a table whose arrays are there, the last written first: their tokens and notes."""
+        stem = f"{_stem(table)}."
+        try:
+            known = sorted(self.folder.glob(f"{stem}*{_SUFFIX}"), key=lambda p: p.stat().st_mtime_ns, reverse=True)
+        except OSError:
+            return
+        for path in known:
+            token = path.name[len(stem) : -len(_SUFFIX)]
+            found = self.open(table, token)
+            if found is not None:
+                yield token, found.notes
 
     def nbytes(self) -> int:
         """What all files of the graph take."""

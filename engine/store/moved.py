@@ -99,7 +99,8 @@ def _offsets(tables: Tables, table: OpenTable, number: int, stretch: Stretch) ->
         tables.failpoints.hit("store.lookup")
         fragment = table.dataset.get_fragments()[number]
         found = fragment.scanner(columns=[], with_row_address=True).to_table()[ROW_ADDRESS].to_numpy()
-        return (found & _IN_FRAGMENT).astype(np.int64)
+        offsets: Ints = (found & _IN_FRAGMENT).astype(np.int64)
+        return offsets
 
 
 def rows_at(tables: Tables, table: OpenTable, places: Ints, columns: list[str]) -> pa.Table:

@@ -127,6 +127,9 @@ TRAIL_MATCHES_MAX: Final = 1_048_576
 LINKS_MADE_MAX: Final = 131_072
 """Rows of an edge table up to which its adjacency is made for any step over it: that takes as long as few lookups."""
 
+LINKS_CHANGED_MAX: Final = 4096
+"""Rows by which two states of a table may differ for the adjacency of one to be made of that of the other."""
+
 FRONTIER_NODES_MAX: Final = 256
 """Most nodes a step may start at to look its edges up in the table while their adjacency is not at hand."""
 

@@ -195,7 +195,8 @@ def test_handles_in_many_threads_share_what_is_kept(tmp_path: Path) -> None:
 # ---- on disk ----------------------------------------------------------------------------------------------------
 
 
-def test_files_of_old_states_go(tmp_path: Path) -> None:
+def test_files_of_old_states_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omnigraph_sql.run.links_stored.LINKS_CHANGED_MAX", 0)
     graph = made(tmp_path / "g")
     for number in range(7):
         follow(graph, f"a{'bcd'[number % 3]}")
