@@ -178,3 +178,53 @@ def test_a_mixture_is_refused_without_a_look_at_anything_stored(place: Path, gra
         other.gq('query q() { insert P { k: "x" } delete P where k = "a" }')
     assert passed.names == []
     graph.sql("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "mixing"),
+    [
+        ("q", None, 'query q() { insert P { k: "x" } delete P where k = "a" }'),
+        ("script", None, "INSERT INTO P VALUES ('x', 1); DELETE FROM P"),
+        ("script", None, "DELETE FROM P; UPDATE P SET n = 2"),
+        (
+            "MERGE INTO P",
+            None,
+            "MERGE INTO P p USING P s ON p.k = s.k WHEN MATCHED THEN DELETE "
+            "WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)",
+        ),
+        ("the transaction of line 2", None, "SELECT 1;\nBEGIN; DELETE FROM P; INSERT INTO P VALUES ('x', 1); COMMIT"),
+        ("transaction", "INSERT INTO P VALUES ('x', 1)", "DELETE FROM P"),
+        ("transaction", "DELETE FROM P WHERE k = 'none'", 'query q() { insert P { k: "x" } }'),
+        ("transaction", 'query q() { insert P { k: "x" } }', "TRUNCATE P"),
+    ],
+)
+def test_a_refused_mixture_names_its_unit_both_kinds_and_the_way_out(
+    place: Path, graph: og.Graph, unit: str, first: str | None, mixing: str
+) -> None:
+    """At every door, and before anything stored is looked at."""
+    rows = graph.sql("SELECT count(*) FROM P").fetchone()
+    passed = Passed()
+    other = og.open(place, seams=replace(Seams.system(), failpoints=passed))
+
+    def ask(door: og.Graph | og.Transaction, text: str) -> object:
+        return door.gq(text) if text.startswith("query") else door.sql(text)
+
+    def refused(door: og.Graph | og.Transaction) -> BoundaryViolation:
+        passed.names.clear()
+        with pytest.raises(BoundaryViolation) as told:
+            ask(door, mixing)
+        assert passed.names == []
+        return told.value
+
+    if first is None:
+        problem = refused(other)
+        assert graph.sql("SELECT count(*) FROM P").fetchone() == rows
+    else:
+        with other.transaction() as open_unit:
+            ask(open_unit, first)
+            problem = refused(open_unit)
+    assert problem.code == "D2"
+    assert problem.message.startswith(f"D₂: {unit}")
+    assert "constructive" in problem.message
+    assert "destructive" in problem.message
+    assert problem.hint == "split it in two: first the inserts and updates, then the deletes"

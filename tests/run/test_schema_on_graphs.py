@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from omnigraph_sql import graph as og
-from omnigraph_sql.base.errors import LanguageError, OmniError, StorageError
+from omnigraph_sql.base.errors import LanguageError, OmniError, VersionReclaimed
 from omnigraph_sql.bind.schema import compile_schema
 from omnigraph_sql.bind.schema_plan import plan_schema
 from omnigraph_sql.bind.schema_steps import DropMode, DropProperty, RenameProperty, RenameType
@@ -122,7 +123,35 @@ def test_pg_08_a_version_that_is_gone_is_a_typed_error(graph: og.Graph) -> None:
     graph.sql("INSERT INTO Knows (src, dst) VALUES ('Bo', 'Ana')")
     version_file(Path(graph.uri) / pin.path, pin.version).unlink()
     with og.open(graph.uri) as again:
-        with pytest.raises(StorageError, match=f"version {pin.version} of edge:Knows is gone") as told:
+        with pytest.raises(VersionReclaimed, match=f"version {pin.version} of edge:Knows is gone") as told:
             again.at(before).sql("SELECT src FROM Knows").fetchall()
+        assert told.value.code == "historical_version_reclaimed"
         assert told.value.kind == "not_found"
         assert again.sql("SELECT count(*) FROM Knows").fetchone() == (2,)
+
+
+def test_pg_08_a_dropped_node_table_and_a_column_not_yet_there_read_as_they_were(graph: og.Graph) -> None:
+    """Every change of the schema that is applied leaves the states before it readable, for whoever opens the graph."""
+    first = graph.head
+    graph.sql("ALTER TABLE Person ADD COLUMN born DATE")
+    graph.sql("UPDATE Person SET born = DATE '2001-02-03' WHERE name = 'Ana'")
+    widened = graph.head
+    graph.sql("DROP TABLE Knows")
+    graph.sql("DROP TABLE Person")
+    files = digest(Path(graph.uri))
+    with og.open(graph.uri) as again:
+        with pytest.raises(LanguageError):
+            again.sql("SELECT name FROM Person")
+        assert again.at(first).sql("SELECT * FROM Person ORDER BY name").fetchall() == [
+            ("Ana", 30, None),
+            ("Bo", None, None),
+        ]
+        with pytest.raises(LanguageError):
+            again.at(first).sql("SELECT born FROM Person")
+        assert again.at(widened).sql("SELECT name, born FROM Person ORDER BY name").fetchall() == [
+            ("Ana", date(2001, 2, 3)),
+            ("Bo", None),
+        ]
+        assert again.at(widened).sql("SELECT src, dst FROM Knows").fetchall() == [("Ana", "Bo")]
+    kept = digest(Path(graph.uri))
+    assert {name: kept.get(name) for name in files} == files
