@@ -11,6 +11,7 @@ from omnigraph_sql import graph as og
 from omnigraph_sql.base.errors import BoundaryViolation, KeyConflict, NotSupported
 from omnigraph_sql.base.seams import PlannedFaults
 from omnigraph_sql.engine.world import Seams
+from omnigraph_sql.session import Transaction
 
 SCHEMA = """
 node P { k: String @key  n: I64? }
@@ -206,10 +207,10 @@ def test_a_refused_mixture_names_its_unit_both_kinds_and_the_way_out(
     passed = Passed()
     other = og.open(place, seams=replace(Seams.system(), failpoints=passed))
 
-    def ask(door: og.Graph | og.Transaction, text: str) -> object:
+    def ask(door: og.Graph | Transaction, text: str) -> object:
         return door.gq(text) if text.startswith("query") else door.sql(text)
 
-    def refused(door: og.Graph | og.Transaction) -> BoundaryViolation:
+    def refused(door: og.Graph | Transaction) -> BoundaryViolation:
         passed.names.clear()
         with pytest.raises(BoundaryViolation) as told:
             ask(door, mixing)
