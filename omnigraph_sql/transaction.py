@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Final, Protocol
@@ -15,6 +15,7 @@ from omnigraph_sql.bind.boundaries import UnitKinds, kinds_of, mutates, word_of
 from omnigraph_sql.bind.parameters import Given
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
+from omnigraph_sql.engine.write.commit import turn
 from omnigraph_sql.engine.write.staging import MutationStaging
 from omnigraph_sql.engine.write.txn import Author, Receipt, WriteTxn, begin, finish
 from omnigraph_sql.plan.mutations import Control
@@ -186,20 +187,22 @@ class Transaction:
         """Publish everything at once. Blind inserts are prepared anew when the branch moved."""
         self._refuse_closed()
         try:
-            receipt = self._attempts(lambda: finish(self._owner.world, self._txn, self._staging, self._owner.author))
+            return self._attempts()
         finally:
             self._open = False
-        return receipt
 
-    def _attempts(self, attempt: Callable[[], Receipt]) -> Receipt:
-        for number in range(1, limits.PREPARE_ATTEMPTS_MAX + 1):
-            try:
-                return attempt()
-            except ReadSetChanged:
-                insists = self._owner.author.expected_head is not None
-                if self._staging.dependent or insists or number == limits.PREPARE_ATTEMPTS_MAX:
-                    raise
-                self._replay()
+    def _attempts(self) -> Receipt:
+        world, author = self._owner.world, self._owner.author
+        for lost in range(limits.PREPARE_ATTEMPTS_MAX):
+            with turn(world, self._txn.branch, lost) as held:
+                if lost:
+                    self._replay()
+                try:
+                    return finish(world, self._txn, self._staging, author, held=held)
+                except ReadSetChanged:
+                    last = lost + 1 == limits.PREPARE_ATTEMPTS_MAX
+                    if self._staging.dependent or author.expected_head is not None or last:
+                        raise
         raise AssertionError("the last attempt returns or raises")
 
     def _replay(self) -> None:

@@ -16,9 +16,10 @@ from omnigraph_sql.engine.load.report import LoadMode, TableCount
 from omnigraph_sql.engine.manifest.publisher import AGAIN, Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, WriterKind
 from omnigraph_sql.engine.store.effects import TableChange
+from omnigraph_sql.engine.store.lease import Lease
 from omnigraph_sql.engine.values import Snapshot, TablePin
 from omnigraph_sql.engine.world import World
-from omnigraph_sql.engine.write.commit import PublishPlan, carry_out
+from omnigraph_sql.engine.write.commit import PublishPlan, carry_out, turn
 from omnigraph_sql.engine.write.stage import planned_table
 from omnigraph_sql.engine.write.txn import Author, Contract, WriteTxn, begin
 
@@ -63,19 +64,19 @@ class Delivery:
 
         Raises Published when it happened before, DataError, ReadSetChanged, and what `carry_out` raises.
         """
-        txn = first
-        for attempt in range(limits.PREPARE_ATTEMPTS_MAX):
-            try:
-                return self._attempt(txn)
-            except ReadSetChanged:
-                last = attempt + 1 == limits.PREPARE_ATTEMPTS_MAX
-                if self.mode is LoadMode.OVERWRITE or self.author.expected_head is not None or last:
-                    raise
-            txn = begin(self.world, contract(), first.branch, self.author, first.now)
-            _refuse_other_world(first, txn)
+        for lost in range(limits.PREPARE_ATTEMPTS_MAX):
+            with turn(self.world, first.branch, lost) as held:
+                txn = first if lost == 0 else begin(self.world, contract(), first.branch, self.author, first.now)
+                _refuse_other_world(first, txn)
+                try:
+                    return self._attempt(txn, held)
+                except ReadSetChanged:
+                    last = lost + 1 == limits.PREPARE_ATTEMPTS_MAX
+                    if self.mode is LoadMode.OVERWRITE or self.author.expected_head is not None or last:
+                        raise
         raise AssertionError("the last attempt returns or raises")
 
-    def _attempt(self, txn: WriteTxn) -> tuple[TableCount, ...]:
+    def _attempt(self, txn: WriteTxn, held: Lease | None) -> tuple[TableCount, ...]:
         world = self.world
         if self.named:
             refuse_published(world, txn.branch, self.load_id)
@@ -100,17 +101,17 @@ class Delivery:
             if self.named:
                 refuse_published(world, txn.branch, self.load_id)
 
-        snapshot = self._carried_out(PublishPlan(intent, tables, revalidate))
+        snapshot = self._carried_out(PublishPlan(intent, tables, revalidate), held)
         pins = {pin.identity: pin.row_count for pin in snapshot.tables}
         return tuple(
             TableCount(found.pin.key, found.rows, found.replaced, pins[found.pin.identity]) for found in changes
         )
 
-    def _carried_out(self, plan: PublishPlan) -> Snapshot:
+    def _carried_out(self, plan: PublishPlan, held: Lease | None) -> Snapshot:
         """From here on the files may be part of a table, whatever ends this; only a conflict says that they are not."""
         self.loose = False
         try:
-            return carry_out(self.world, plan)
+            return carry_out(self.world, plan, held)
         except ConflictError:
             self.loose = True
             raise

@@ -6,7 +6,9 @@ A heal, at every write entry, rolls forward and finalises only. A full recovery,
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, assert_never
 
 from omnigraph_sql.base.errors import CommitUnknown, OmniError, RecoveryRequired, ResourceLimitExceeded, StorageError
@@ -28,9 +30,9 @@ from omnigraph_sql.engine.recovery.intent import Intent, Outcome, TableIntent
 from omnigraph_sql.engine.recovery.sidecar import Unreadable, decode, encode, is_sidecar, sidecar_path
 from omnigraph_sql.engine.store.lease import Lease
 from omnigraph_sql.engine.store.manifest_table import manifest_home
-from omnigraph_sql.engine.store.root import RECOVERY, schema_path
+from omnigraph_sql.engine.store.root import AUDIT, RECOVERY, schema_path
 from omnigraph_sql.engine.store.tables import table_home
-from omnigraph_sql.engine.store.torn import drop_torn
+from omnigraph_sql.engine.store.torn import drop_torn, is_torn
 from omnigraph_sql.engine.values import MAIN, RECOVERY_ACTOR, Snapshot, TableIdentity, TablePin
 from omnigraph_sql.engine.world import World
 
@@ -106,7 +108,15 @@ def _mend(world: World, branch: str) -> bool:
         if intent.branch == branch:
             homes += [table_home(table.pin.path, table.branch) for table in intent.tables]
     torn = [drop_torn(local, home) for home in homes]
-    return any(torn)
+    return any((*torn, _mend_log(world, local, branch)))
+
+
+def _mend_log(world: World, local: Path, branch: str) -> bool:
+    """The log belongs to all branches. Nobody can add to a torn one, so whoever has main's lease mends it alone."""
+    if not is_torn(local, AUDIT):
+        return False
+    with nullcontext() if branch == MAIN else world.leases.hold(MAIN):
+        return drop_torn(local, AUDIT)
 
 
 def heal(world: World, branch: str) -> list[Recovered]:

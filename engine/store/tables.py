@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -188,6 +189,10 @@ class Tables:
         """Remove a table that no manifest names; none there is fine."""
         with self.telling(f"removing {path}"):
             self.failpoints.hit("store.drop")
+            if self._root.local is not None:
+                # A loss of power may have left a folder that Lance takes for no table, and so would not remove.
+                shutil.rmtree(self._root.local / path, ignore_errors=not (self._root.local / path).exists())
+                return
             try:
                 self._lance.LanceDataset.drop(self._root.child(path), self._root.storage_options, ignore_not_found=True)
             except (OSError, ValueError) as error:

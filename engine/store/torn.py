@@ -3,34 +3,55 @@ told that they are safe."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from omnigraph_sql.engine.store.durable import REFS, files_of
-from omnigraph_sql.engine.store.versions import newest_version, version_file
+from omnigraph_sql.engine.store.versions import newest_version, version_file, versions_of
 
 _EMPTY: Final = 0
+_TORN_VERSIONS_MAX: Final = 4
+"""Versions that may be dropped: a writer makes at most three of a dataset (a publish, and two when it compacts) before
+its intent goes, and a recovery of it one more."""
+
+
+def is_torn(root: Path, home: str) -> bool:
+    """Whether files of the newest version of a dataset are missing or empty."""
+    newest = newest_version(root / home)
+    return newest is not None and not _whole(root, home, newest)
 
 
 def drop_torn(root: Path, home: str) -> bool:
-    """Remove the newest version of a dataset if files of it are missing or empty and the version before is whole.
+    """Remove the newest versions of a dataset whose files are missing or empty, down to the newest that is whole.
 
     Only under the lease of the graph branch, and only while an intent says that a writer was at work there. As long as
-    power lasts, a version appears after all of its files.
+    power lasts, a version appears after all of its files. Versions may be missing in between: whichever file the disk
+    kept is there.
     """
-    newest = newest_version(root / home)
-    if newest is not None and _whole(root, home, newest):
+    torn: list[int] = []
+    for version in versions_of(root / home):
+        if _whole(root, home, version):
+            break
+        torn.append(version)
+        if len(torn) > _TORN_VERSIONS_MAX:
+            return False
+    else:
+        # A branch without a whole version was never begun; any other dataset without one is beyond mending.
+        if "/tree/" not in home:
+            return False
+        _drop(root, home, torn)
+        return _drop_name(root, home) or bool(torn)
+    if not torn:
         return _drop_name(root, home, only_empty=True)
-    if newest is not None and _whole(root, home, newest - 1):
-        version_file(root / home, newest).unlink()
-        return True
-    # A branch that has no version but a torn one was never begun.
-    if newest is not None and (version_file(root / home, newest - 1).exists() or "/tree/" not in home):
-        return False
-    if newest is not None:
-        version_file(root / home, newest).unlink()
-    return _drop_name(root, home) or newest is not None
+    _drop(root, home, torn)
+    return True
+
+
+def _drop(root: Path, home: str, torn: Sequence[int]) -> None:
+    for version in torn:
+        version_file(root / home, version).unlink()
 
 
 def _drop_name(root: Path, home: str, *, only_empty: bool = False) -> bool:

@@ -20,10 +20,15 @@ def has_successor(table: Path, version: int) -> bool | None:
     return version_file(table, version + 1).exists()
 
 
+def versions_of(table: Path) -> list[int]:
+    """The versions of a local dataset by the names of their files, newest first."""
+    numbers = (int(file.stem) for file in (table / VERSIONS).glob("*.manifest") if file.stem.isdigit())
+    return [_LAST - number for number in sorted(numbers)]
+
+
 def newest_version(table: Path) -> int | None:
-    """The newest version of a local dataset by the names of its files; None when there is none."""
-    numbers = [int(file.stem) for file in (table / VERSIONS).glob("*.manifest") if file.stem.isdigit()]
-    return _LAST - min(numbers) if numbers else None
+    """The newest of them; None when there is none."""
+    return next(iter(versions_of(table)), None)
 
 
 def version_file(table: Path, version: int) -> Path:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -61,20 +61,35 @@ class PublishPlan:
             raise ValueError("every created table has its columns")
 
 
-def carry_out(world: World, plan: PublishPlan) -> Snapshot:
-    """Carry a prepared operation to visibility; the state it made.
+@contextmanager
+def turn(world: World, branch: str, lost: int) -> Iterator[Lease | None]:
+    """Where an operation is prepared that has lost so many times to writers who were faster.
+
+    One that keeps losing takes the lease before it reads: nothing can come between its base and its publish. What a
+    dead writer left is finished first, for that moves the branch too.
+    """
+    if lost < limits.PREPARE_BESIDE_OTHERS_MAX:
+        yield None
+        return
+    world.failpoints.hit("write.before_lease")
+    with world.leases.hold(branch) as lease:
+        resolve(world, lease, full=False)
+        yield lease
+
+
+def carry_out(world: World, plan: PublishPlan, held: Lease | None = None) -> Snapshot:
+    """Carry a prepared operation to visibility; the state it made. `held` is the branch's lease if the caller has it.
 
     Raises ReadSetChanged when the world moved and nothing happened; RecoveryRequired or CommitUnknown from the first
     effect on, with the operation or the commit to ask for.
     """
     intent = plan.intent
-    world.failpoints.hit("write.before_lease")
-    with world.leases.hold(intent.branch) as lease:
+    if held is None:
+        world.failpoints.hit("write.before_lease")
+    with world.leases.hold(intent.branch) if held is None else nullcontext(held) as lease:
         resolve(world, lease, full=False)
         _revalidate(world, plan)
         intent = replace(intent, fence=lease.fence)
-        if not plan.tables and not plan.created:
-            return publish(world.manifest, intent.publication())
         _arm(world, intent)
         _commit_tables(world, intent, plan.tables)
         _create_tables(world, intent, plan.created)

@@ -12,9 +12,10 @@ from omnigraph_sql.base.catalog import Catalog
 from omnigraph_sql.base.errors import DataError, PreconditionFailed, ReadSetChanged
 from omnigraph_sql.engine.manifest.publisher import Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, Token, WriterKind
+from omnigraph_sql.engine.store.lease import Lease
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
-from omnigraph_sql.engine.write.commit import PublishPlan, carry_out
+from omnigraph_sql.engine.write.commit import PublishPlan, carry_out, turn
 from omnigraph_sql.engine.write.stage import plan_tables
 from omnigraph_sql.engine.write.staging import MutationStaging
 from omnigraph_sql.engine.write.validate import validate
@@ -99,9 +100,17 @@ def begin(world: World, contract: Contract, branch: str, author: Author, now: da
 
 
 def finish(
-    world: World, txn: WriteTxn, staging: MutationStaging, author: Author, writer: WriterKind = WriterKind.MUTATION
+    world: World,
+    txn: WriteTxn,
+    staging: MutationStaging,
+    author: Author,
+    writer: WriterKind = WriterKind.MUTATION,
+    held: Lease | None = None,
 ) -> Receipt:
-    """Validate, stage and carry out what was accumulated. Nothing accumulated: no commit, no trace."""
+    """Validate, stage and carry out what was accumulated. Nothing accumulated: no commit, no trace.
+
+    `held` is the lease of the branch if the caller has it already.
+    """
     counts = (staging.affected_nodes, staging.affected_edges)
     if staging.is_empty:
         return Receipt(txn.branch, None, *counts, txn.base)
@@ -121,7 +130,7 @@ def finish(
         Lineage(commit_id, author.actor, author.message, txn.now),
         world.seams.ids.ulid(),
     )
-    snapshot = carry_out(world, PublishPlan(intent, tables, txn.contract.check))
+    snapshot = carry_out(world, PublishPlan(intent, tables, txn.contract.check), held)
     return Receipt(txn.branch, commit_id, *counts, snapshot)
 
 
@@ -135,18 +144,20 @@ def write(
 ) -> Receipt:
     """Run `fill` on a fresh base and publish what it stages.
 
-    A write whose meaning does not depend on what it read is prepared anew when the branch moves; any other fails with
-    ReadSetChanged. A caller's expected head is never retried. `now` is the same instant in every attempt.
+    A write whose meaning does not depend on what it read is prepared anew when the branch moves, after a few times with
+    the lease in its hands; any other fails with ReadSetChanged. A caller's expected head is never retried. `now` is the
+    same instant in every attempt.
     """
     now = world.seams.clock.now()
-    for attempt in range(limits.PREPARE_ATTEMPTS_MAX):
-        txn = begin(world, contract(), branch, author, now)
-        staging = MutationStaging()
-        fill(txn, staging)
-        try:
-            return finish(world, txn, staging, author, writer)
-        except ReadSetChanged:
-            last = attempt + 1 == limits.PREPARE_ATTEMPTS_MAX
-            if staging.dependent or author.expected_head is not None or last:
-                raise
+    for lost in range(limits.PREPARE_ATTEMPTS_MAX):
+        with turn(world, branch, lost) as held:
+            txn = begin(world, contract(), branch, author, now)
+            staging = MutationStaging()
+            fill(txn, staging)
+            try:
+                return finish(world, txn, staging, author, writer, held)
+            except ReadSetChanged:
+                last = lost + 1 == limits.PREPARE_ATTEMPTS_MAX
+                if staging.dependent or author.expected_head is not None or last:
+                    raise
     raise AssertionError("the last attempt returns or raises")

@@ -67,6 +67,9 @@ PUBLISH_RETRIES_MAX: Final = 5
 PREPARE_ATTEMPTS_MAX: Final = 32
 """Most times a blind insert is prepared anew because the branch moved."""
 
+PREPARE_BESIDE_OTHERS_MAX: Final = 3
+"""Times a blind insert is prepared while others may write; after that it takes the lease first."""
+
 MANIFEST_FRAGMENTS_MAX: Final = 32
 """Fragments of the manifest at which the writer that holds the lease compacts it."""
 

@@ -326,6 +326,7 @@ def _scenes() -> Iterator[Scene]:
         for mode in LoadMode:
             yield Scene(f"load that {mode}s{mark}", loading(mode, branch), prepare, branch)
         yield Scene(f"indexing{mark}", _indexing(branch), prepare, branch, small=True)
+    yield Scene("load of nothing", lambda w: load(w, contract, "main", Author(WRITER), [], LoadMode.APPEND))
     yield Scene("insert that tidies up", lambda w: change(w, insert), small=True)
     yield Scene("upsert that tidies up", lambda w: change(w, upsert), small=True)
     for name, hit, mark in (

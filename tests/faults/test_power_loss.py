@@ -22,7 +22,8 @@ from tests.faults.power import Moment, watched
 FULL = os.environ.get("OMNI_CRASH") == "full"
 SEED = int(os.environ.get("OMNI_CRASH_SEED", str(SystemRandom().randrange(2**32))))
 MOMENTS_MAX = 8 if FULL else 5
-CHOSEN = sorted(SCENES) if FULL else ["insert", "delete on a new branch", "load that merges", "indexing"]
+SHORT = ["insert", "delete on a new branch", "load that merges", "indexing", "load of nothing", "open that discards"]
+CHOSEN = sorted(SCENES) if FULL else SHORT
 
 
 def fsynced(root: Path) -> World:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,10 @@ from threading import Event, Thread
 import pytest
 
 from omnigraph_sql import graph as og
+from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import OmniError, PreconditionFailed
+from omnigraph_sql.engine.load.loader import load
+from omnigraph_sql.engine.load.values import LoadMode, Source
 from omnigraph_sql.engine.store.root import RECOVERY
 from omnigraph_sql.engine.world import Seams
 from omnigraph_sql.engine.write.staging import MutationStaging
@@ -157,6 +161,41 @@ def test_wp_42_writers_of_overlapping_tables_never_block_each_other_for_good(roo
     assert list(at_rest(root, observe(root))) == []
     shown = observe(root).now["main"]
     assert sum(len(rows_in(shown, key)) for key in ("node:Person", "node:Thing", "edge:Likes")) == 11 + 3 * 4 * 5
+
+
+class _Beaten:
+    """Failpoints of a writer before whom somebody else commits whenever it is about to take the lease."""
+
+    def __init__(self, faster: Callable[[str], object]) -> None:
+        self._faster, self.times = faster, 0
+
+    def hit(self, name: str) -> None:
+        if name == "write.before_lease":
+            self.times += 1
+            self._faster(f"faster{self.times}")
+
+
+@pytest.mark.parametrize("kind", ["mutation", "transaction", "load"])
+def test_wp_42_a_blind_write_that_keeps_losing_takes_its_turn_and_wins(kind: str, root: Path, tmp_path: Path) -> None:
+    other = world_at(root)
+    beaten = _Beaten(lambda key: change(other, _one(key)))
+    world = world_with(root, beaten)
+    match kind:
+        case "mutation":
+            change(world, _one("mine"))
+        case "load":
+            load(world, contract, "main", Author(), [Source(nodes(person(), ("mine", 1)), "Person")], LoadMode.APPEND)
+        case _:
+            quick = og.init(tmp_path / "g", schema=SCHEMA)
+            beaten = _Beaten(lambda key: quick.sql("insert into Person (name, n) values ($k, 1)", {"k": key}))
+            slow = og.open(tmp_path / "g", seams=replace(Seams.system(), failpoints=beaten))
+            with slow.transaction() as open_one:
+                open_one.sql("insert into Person (name, n) values ('mine', 1)")
+            assert quick.sql("select count(*) from Person").fetchall() == [(beaten.times + 1,)]
+    if kind != "transaction":
+        assert "mine" in str(observe(root).now["main"])
+        assert list(at_rest(root, observe(root))) == []
+    assert beaten.times == limits.PREPARE_BESIDE_OTHERS_MAX + 1
 
 
 @pytest.mark.parametrize("place", ["arm.after", "commit.after_table", "publish.before"])
