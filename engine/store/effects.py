@@ -159,6 +159,17 @@ def stage(
     return Staged(pin, branch, uuid, row_count, made)
 
 
+def files_written(staged: Staged, change: TableChange) -> tuple[Any, ...]:
+    """Fragments that staging the change wrote; those of a load were written before, and are its own to keep or drop."""
+    match change:
+        case AppendRows() | ReplaceRows() | ReplaceTable(rows=pa.Table()):
+            operation = staged.transaction.operation
+            made = getattr(operation, "new_fragments", None) or getattr(operation, "fragments", None)
+            return tuple(made or ())
+        case _:
+            return ()
+
+
 def _operation(tables: Tables, dataset: Any, pin: TablePin, change: TableChange) -> tuple[Any, int]:
     from lance import LanceOperation
 

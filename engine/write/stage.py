@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import pyarrow as pa
@@ -20,8 +21,10 @@ from omnigraph_sql.engine.store.effects import (
     ReplaceTable,
     SwapFiles,
     TableChange,
+    files_written,
     stage,
 )
+from omnigraph_sql.engine.store.loose import delete_files
 from omnigraph_sql.engine.store.tables import ROW_ADDRESS, OpenTable
 from omnigraph_sql.engine.values import MAIN, Snapshot, TableIdentity, TablePin
 from omnigraph_sql.engine.world import World
@@ -63,15 +66,30 @@ def plan_tables(
     world: World, base: Snapshot, changes: list[TableChanges], operation_id: str
 ) -> tuple[PlannedTable, ...]:
     """Stage every touched table, in the order of their names. Tables of another branch fork first and stage later."""
-    planned = []
+    wanted = []
     for changed in sorted(changes, key=lambda c: c.key):
         pin = base.pin(TableIdentity.of(changed.type))
         if pin is None:
             raise InternalError(f"{changed.key} is not a table of this graph")
         change = table_change(world, world.tables.open(pin), changed)
         if change is not None:
+            wanted.append((pin, change))
+    planned: list[PlannedTable] = []
+    try:
+        for pin, change in wanted:
             planned.append(planned_table(world, base, pin, change, operation_id))
+    except BaseException:
+        abandon(world, planned)
+        raise
     return tuple(planned)
+
+
+def abandon(world: World, planned: Sequence[PlannedTable]) -> None:
+    """Remove the files of staged tables that nobody will commit, as far as that works; the rest is only garbage."""
+    for table in planned:
+        if table.staged is not None:
+            pin, branch = table.intent.pin, table.intent.branch
+            delete_files(world.tables, pin.path, branch, files_written(table.staged, table.change))
 
 
 def planned_table(world: World, base: Snapshot, pin: TablePin, change: TableChange, operation_id: str) -> PlannedTable:

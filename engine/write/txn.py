@@ -9,14 +9,14 @@ from typing import Final
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import DataError, PreconditionFailed, ReadSetChanged
+from omnigraph_sql.base.errors import ConflictError, DataError, PreconditionFailed, ReadSetChanged
 from omnigraph_sql.engine.manifest.publisher import Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, Token, WriterKind
 from omnigraph_sql.engine.store.lease import Lease
 from omnigraph_sql.engine.values import Snapshot
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.commit import PublishPlan, carry_out, turn
-from omnigraph_sql.engine.write.stage import plan_tables
+from omnigraph_sql.engine.write.stage import abandon, plan_tables
 from omnigraph_sql.engine.write.staging import MutationStaging
 from omnigraph_sql.engine.write.validate import validate
 
@@ -130,7 +130,12 @@ def finish(
         Lineage(commit_id, author.actor, author.message, txn.now),
         world.seams.ids.ulid(),
     )
-    snapshot = carry_out(world, PublishPlan(intent, tables, txn.contract.check), held)
+    try:
+        snapshot = carry_out(world, PublishPlan(intent, tables, txn.contract.check), held)
+    except ConflictError:
+        # Nothing happened. After any other error the files may be part of a table.
+        abandon(world, tables)
+        raise
     return Receipt(txn.branch, commit_id, *counts, snapshot)
 
 

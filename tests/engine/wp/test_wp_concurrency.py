@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,11 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 
+import lance
 import pytest
 
 from omnigraph_sql import graph as og
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import OmniError, PreconditionFailed
+from omnigraph_sql.base.errors import KeyConflict, OmniError, PreconditionFailed, ReadSetChanged, StorageError
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.values import LoadMode, Source
 from omnigraph_sql.engine.store.root import RECOVERY
@@ -163,6 +165,21 @@ def test_wp_42_writers_of_overlapping_tables_never_block_each_other_for_good(roo
     assert sum(len(rows_in(shown, key)) for key in ("node:Person", "node:Thing", "edge:Likes")) == 11 + 3 * 4 * 5
 
 
+def _unnamed_files(root: Path) -> list[str]:
+    """Data files of tables that no version names."""
+    found = []
+    for table in (*(root / "nodes").iterdir(), *(root / "edges").iterdir()):
+        newest = lance.dataset(table)
+        known = [
+            file.path
+            for version in newest.versions()
+            for fragment in newest.checkout_version(version["version"]).get_fragments()
+            for file in fragment.metadata.files
+        ]
+        found += [file.name for file in (table / "data").glob("*.lance") if file.name not in known]
+    return found
+
+
 class _Beaten:
     """Failpoints of a writer before whom somebody else commits whenever it is about to take the lease."""
 
@@ -195,7 +212,37 @@ def test_wp_42_a_blind_write_that_keeps_losing_takes_its_turn_and_wins(kind: str
     if kind != "transaction":
         assert "mine" in str(observe(root).now["main"])
         assert list(at_rest(root, observe(root))) == []
+    assert _unnamed_files(root if kind != "transaction" else tmp_path / "g") == []
     assert beaten.times == limits.PREPARE_BESIDE_OTHERS_MAX + 1
+
+
+def test_wp_02_a_refused_write_leaves_no_data_files(root: Path) -> None:
+    def clash(_: WriteTxn, staging: MutationStaging) -> None:
+        staging.insert(likes(), edges(("l77", "p1", "t1", 0)))
+        staging.insert(person(), nodes(person(), ("p77", 1)))
+        staging.insert(thing(), nodes(thing(), ("t0", 1)))
+
+    with pytest.raises(KeyConflict):
+        change(world_at(root), clash)
+    moving = world_doing(root, "write.before_lease", lambda: change(world_at(root), _one("between")))
+    with pytest.raises(ReadSetChanged):
+        change(moving, update(moving))
+    full = world_with(root, _Full())
+    with pytest.raises(StorageError):
+        change(full, insert)
+    assert _unnamed_files(root) == []
+
+
+class _Full:
+    """Failpoints of a disk that takes one file more."""
+
+    def __init__(self) -> None:
+        self._written = 0
+
+    def hit(self, name: str) -> None:
+        self._written += name == "store.write"
+        if self._written > 1 and name == "store.write":
+            raise OSError(errno.ENOSPC, "planned")
 
 
 @pytest.mark.parametrize("place", ["arm.after", "commit.after_table", "publish.before"])
