@@ -68,8 +68,11 @@ class Pattern:
         return None
 
 
-def pattern_of(plan: Plan, catalog: Catalog) -> Pattern | None:
-    """The tree that a chain of expansions walks; None where it is none, or asks for more than nodes and edges."""
+def pattern_of(plan: Plan, catalog: Catalog, *, windows: bool = False) -> Pattern | None:
+    """The tree that a chain of expansions walks; None where it is none, or asks for more than nodes and edges.
+
+    `windows`: steps to all nodes within some hops are taken too.
+    """
     expands: list[Expand] = []
     while isinstance(plan, Expand):
         expands.append(plan)
@@ -82,7 +85,7 @@ def pattern_of(plan: Plan, catalog: Catalog) -> Pattern | None:
     spots, strides = begun
     for step in reversed(expands):
         start = next((i for i, spot in enumerate(spots) if spot.variable == step.source), None)
-        if start is None or not _is_countable(step):
+        if start is None or not (_is_countable(step) or (windows and _is_window(step))):
             return None
         strides.append(
             Stride(
@@ -117,6 +120,10 @@ def _beginning(scan: Scan, catalog: Catalog) -> tuple[list[Spot], list[Stride]] 
 def _is_countable(step: Expand) -> bool:
     one_hop = step.hops == ONE_HOP and step.walk in (Walk.EDGES, Walk.NEIGHBORS)
     return not step.path_columns and (one_hop or step.walk is Walk.WALKS)
+
+
+def _is_window(step: Expand) -> bool:
+    return step.walk is Walk.NEIGHBORS and not step.path_columns and step.edge.source == step.edge.target
 
 
 def _is_plain(test: Expr) -> bool:

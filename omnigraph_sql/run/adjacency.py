@@ -20,6 +20,8 @@ from omnigraph_sql.run.links import Links, merged
 
 Ints = npt.NDArray[np.int64]
 _NONE: Final[Ints] = np.zeros(0, np.int64)
+_SPARSE_SHARE: Final = 64
+"""Fewer nodes than one in so many are sorted to find each once; more are marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,19 @@ class Adjacency:
             if not len(ring):
                 return
             yield distance, ring
-            reached = np.unique(self.ends[self.links(ring)[1]])
-            ring = reached[~seen[reached]]
-            seen[ring] = True
+            if distance < most:
+                ring = self._unseen(ring, seen)
+                seen[ring] = True
+
+    def _unseen(self, ring: Ints, seen: npt.NDArray[np.bool_]) -> Ints:
+        """The nodes one hop from those of a ring that were not seen yet, in order."""
+        ends = self.ends[self.links(ring)[1]]
+        if len(ends) * _SPARSE_SHARE < len(seen):
+            reached = np.unique(ends)
+            return reached[~seen[reached]].astype(np.int64)
+        marked = np.zeros(len(seen), np.bool_)
+        marked[ends] = True
+        return np.flatnonzero(marked & ~seen).astype(np.int64)
 
     def neighbors(self, start: int, hops: Hops, *, backwards: bool) -> Ints:
         """Nodes whose shortest distance is in the window; a loop at the end of a walk makes it one hop longer.

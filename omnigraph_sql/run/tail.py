@@ -50,6 +50,8 @@ def _is_tail(plan: Plan) -> bool:
             return all(isinstance(key.expr, ex.Column) for key in keys) and _is_tail(input)
         case pn.Limit(input=input) | pn.Relabel(input=input):
             return _is_tail(input)
+        case pn.Aggregate(input=input, groups=(), sets=None, aggregates=calls):
+            return not isinstance(plan, Tally) and all(_counts(call) for _, call in calls) and _is_tail(input)
         case Given():
             return True
         case pn.Scan():
@@ -81,6 +83,9 @@ def _rows(plan: Plan, scene: Scene) -> pa.Table:
             return _rows(input, scene).slice(offset or 0, count)
         case pn.Relabel(input=input):
             return _rows(input, scene)
+        case pn.Aggregate(input=input, aggregates=calls):
+            rows = _rows(input, scene)
+            return pa.table({name: pa.array([_counted(call, rows)], pa.int64()) for name, call in calls})
         case Given(table=table):
             return table
         case pn.Scan():
@@ -92,6 +97,16 @@ def _rows(plan: Plan, scene: Scene) -> pa.Table:
             return matched(plan, _rows(left, scene), _rows(right, scene))
         case _:
             raise Untold
+
+
+def _counts(call: ex.Aggregate) -> bool:
+    plain = call.function == "count" and not call.distinct and call.filter is None and not call.order
+    return plain and all(isinstance(argument, ex.Column) for argument in call.arguments) and len(call.arguments) <= 1
+
+
+def _counted(call: ex.Aggregate, rows: pa.Table) -> int:
+    missing = [rows[argument.name].null_count for argument in call.arguments if isinstance(argument, ex.Column)]
+    return int(rows.num_rows) - int(sum(missing))
 
 
 def _whole(expr: ex.Expr | None, scene: Scene) -> int | None:

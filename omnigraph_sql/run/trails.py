@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import pyarrow as pa
 
 from omnigraph_sql.base.limits import FRONTIER_NODES_MAX, TRAIL_MATCHES_MAX, TRAIL_ROWS_MAX
 from omnigraph_sql.base.types import BLOB, arrow_type
-from omnigraph_sql.bind.bound import Walk
+from omnigraph_sql.bind.bound import ONE_HOP, Walk
 from omnigraph_sql.plan import nodes as pn
 from omnigraph_sql.plan.pattern import Pattern, Stride, pattern_of
 from omnigraph_sql.run import narrow
+from omnigraph_sql.run.adjacency import StoredAdjacency
 from omnigraph_sql.run.ground import Ground
 from omnigraph_sql.run.held import Held, Ints
+from omnigraph_sql.run.links import Links
 from omnigraph_sql.run.relation import Build
 from omnigraph_sql.run.scene import Scene
+from omnigraph_sql.run.traverse import is_backwards
 from omnigraph_sql.run.truths import holds
+
+_NONE: Final[Ints] = np.zeros(0, np.int64)
+_WINDOWS_MAX: Final = 64
+"""Nodes from which all others within some hops are looked for one after the other."""
 
 
 class Lost(Exception):
@@ -24,7 +33,7 @@ class Lost(Exception):
 
 def trail_table(plan: pn.Expand, scene: Scene) -> pa.Table:
     """The rows of a chain of steps from a few nodes. Raises Lost."""
-    pattern = pattern_of(plan, scene.catalog)
+    pattern = pattern_of(plan, scene.catalog, windows=True)
     if pattern is None or any(stride.walk is Walk.WALKS for stride in pattern.strides):
         raise Lost
     if any(field.type == BLOB for field in plan.schema.fields):
@@ -69,14 +78,11 @@ class _Trail:
     def _go(self, place: int, stride: Stride) -> None:
         links = self.ground.links(stride.edge)
         assert links is not None
-        side = links.side(stride.direction, distinct=stride.walk is Walk.NEIGHBORS)
-        at = self.nodes[stride.start]
-        parts = [(part, *part.places(at)) for part in side.parts]
-        owner = np.concatenate([found for _, found, _ in parts])
-        if len(owner) > TRAIL_MATCHES_MAX:
-            raise Lost
-        ends = np.concatenate([part.ends[at_] for part, _, at_ in parts]).astype(np.int64)
-        edges = np.concatenate([part.edges[at_] for part, _, at_ in parts]).astype(np.int64)
+        if stride.hops == ONE_HOP:
+            owner, ends, edges = self._stepped(links, stride)
+        else:
+            owner, ends = self._within(links, place, stride)
+            edges = ends
         spot = self.pattern.spots[place + 1]
         kept = holds(spot.filter, self._held(place + 1), spot.variable, self.scene)
         keep = np.ones(len(ends), np.bool_) if kept is None else kept[ends]
@@ -88,6 +94,40 @@ class _Trail:
         self.edges = [own[owner[keep]] for own in self.edges]
         self.nodes.append(ends[keep])
         self.edges.append(edges[keep])
+
+    def _stepped(self, links: Links, stride: Stride) -> tuple[Ints, Ints, Ints]:
+        """Which match each link goes on, where it leads, and over which edge."""
+        side = links.side(stride.direction, distinct=stride.walk is Walk.NEIGHBORS)
+        at = self.nodes[stride.start]
+        parts = [(part, *part.places(at)) for part in side.parts]
+        owner = np.concatenate([found for _, found, _ in parts])
+        if len(owner) > TRAIL_MATCHES_MAX:
+            raise Lost
+        ends = np.concatenate([part.ends[at_] for part, _, at_ in parts]).astype(np.int64)
+        edges = np.concatenate([part.edges[at_] for part, _, at_ in parts]).astype(np.int64)
+        return owner, ends, edges
+
+    def _within(self, links: Links, place: int, stride: Stride) -> tuple[Ints, Ints]:
+        """Which match each node within the hops of a step goes on; an edge of such a step has no name."""
+        starts, which = np.unique(self.nodes[stride.start], return_inverse=True)
+        if len(starts) > _WINDOWS_MAX:
+            raise Lost
+        graph = StoredAdjacency.at(links, stride.direction, in_order=False)
+        backwards = is_backwards(self._expand(place))
+        found = [graph.neighbors(start, stride.hops, backwards=backwards) for start in starts.tolist()]
+        counts = np.array([len(ends) for ends in found], np.int64)[which]
+        if int(counts.sum()) > TRAIL_MATCHES_MAX:
+            raise Lost
+        owner = np.repeat(np.arange(len(which), dtype=np.int64), counts)
+        return owner, np.concatenate([_NONE, *(found[number] for number in which.tolist())]).astype(np.int64)
+
+    def _expand(self, place: int) -> pn.Expand:
+        """The plan of a stride."""
+        at = self.plan
+        for _ in range(len(self.pattern.strides) - 1 - place):
+            assert isinstance(at.input, pn.Expand)
+            at = at.input
+        return at
 
     def _column(self, name: str) -> pa.Array:
         found = self.pattern.located(name)

@@ -62,7 +62,7 @@ def _traversed(plan: pn.Expand, sources: pa.Array, build: Build) -> pa.Table:
 
 def _walked(plan: pn.Expand, hops: Hops, graph: Adjacency, sources: pa.Array, names: pa.Array | None) -> pa.Table:
     if plan.walk is Walk.NEIGHBORS:
-        return _neighbors(graph, hops, sources, _backwards(plan))
+        return _neighbors(graph, hops, sources, is_backwards(plan))
     parts = _still(plan, hops, graph, sources)
     numbers, places = graph.numbers(sources)
     if plan.walk is Walk.SHORTEST:
@@ -75,7 +75,7 @@ def _walked(plan: pn.Expand, hops: Hops, graph: Adjacency, sources: pa.Array, na
     return pa.concat_tables(parts) if parts else _schema(plan).empty_table()
 
 
-def _backwards(plan: pn.Expand) -> bool:
+def is_backwards(plan: pn.Expand) -> bool:
     """Whether the step is taken from where the text says it ends."""
     return plan.flipped if plan.direction == "both" else plan.direction == "in"
 
@@ -121,7 +121,7 @@ def _still(plan: pn.Expand, hops: Hops, graph: Adjacency, sources: pa.Array) -> 
 
 def _rows(plan: pn.Expand, walks: Walks, sources: pa.Array, edges: pa.Array | None) -> list[pa.Table]:
     """The chosen walks as rows; `sources` are the ids of the nodes they start at, in order."""
-    backwards = _backwards(plan)
+    backwards = is_backwards(plan)
     names = walks.graph.nodes
     made: list[pa.Table] = []
     for length, places in walks.chosen:

@@ -70,6 +70,15 @@ def test_windows_and_walks_go_over_committed_and_pending_edges(seed: int, tmp_pa
         expected = {(a, b) for a in people for b in neighbors(pairs, "both" if both else "out", a, least, most)}
         told = f"seed {seed}, question {number}, {happened}: {text}"
         assert Counter(graph.ask(text, staging=staging)) == Counter(expected), told
+        name = random.choice(("p1", "p3", "newPerson0"))
+        lead = f'query q() {{ match {{ $a: Person {{ name: "{name}" }}  $a {step} $b }} return'
+        text = f"{lead} {{ $a.name as a, $b.name as b }} }}"
+        begun = sorted(pair for pair in expected if pair[0] == name)
+        assert Counter(graph.ask(text, staging=staging)) == Counter(begun), told
+        assert graph.ask(f"{lead} {{ count($b) as n }} }}", staging=staging) == [(len(begun),)], told
+        text = f'query q() {{ match {{ $b: Person {{ name: "{name}" }}  $a {step} $b }} return {{ $a.name as a }} }}'
+        ended = Counter((a,) for a, b in expected if b == name)
+        assert Counter(graph.ask(text, staging=staging)) == ended, told
         edges = [(row["id"], row["src"], row["dst"]) for row in tables["Follows"]]
         text = (
             "SELECT g.v, g.e FROM GRAPH_TABLE (MATCH p = (a IS Person)-[IS Follows]->{1,2}(b IS Person) "
