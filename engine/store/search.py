@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.engine.store.indexes import IndexKind, index_name, stored_indexes
+from omnigraph_sql.engine.store.moved import stretches
 from omnigraph_sql.engine.store.tables import OpenTable, Tables
 
 DISTANCE: Final = "_distance"
@@ -116,12 +117,8 @@ def is_text_index_whole(tables: Tables, table: OpenTable, column: str, texts: in
 
 def text_parts(table: OpenTable) -> dict[tuple[object, ...], Any]:
     """The fragments of a table by what makes their live rows: files and deletions."""
-    parts: dict[tuple[object, ...], Any] = {}
-    for fragment in table.dataset.get_fragments():
-        facts = fragment.metadata
-        files = tuple(file.path for file in facts.files)
-        parts[(fragment.fragment_id, files, repr(facts.deletion_file))] = fragment
-    return parts
+    fragments = table.dataset.get_fragments()
+    return {(part.files, part.deletions): fragment for part, fragment in zip(stretches(table), fragments, strict=True)}
 
 
 def texts_of(tables: Tables, table: OpenTable, column: str, fragment: Any) -> pa.ChunkedArray:

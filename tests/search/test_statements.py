@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -277,3 +278,17 @@ def test_what_goes_wrong_in_the_function_is_told(graph: og.Graph, function: Any,
 def test_a_text_for_a_stored_vector_is_refused(graph: og.Graph) -> None:
     with pytest.raises(OmniError, match=r"not a Vector|does not fit"):
         graph.sql("INSERT INTO Doc (code, vec) VALUES ('x', $v)", {"v": "fox"})
+
+
+def test_branches_that_deleted_as_many_texts_but_others_weigh_words_by_their_own(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", schema="node Doc { code: String @key  body: String }")
+    graph.sql("INSERT INTO Doc (code, body) VALUES ('a', 'red fox'), ('b', 'red sea'), ('c', 'blue sky'), ('d', 'red')")
+    graph.create_branch("other")
+    other = graph.checkout("other")
+    text = "SELECT code, bm25(body, 'red') AS s FROM Doc ORDER BY s DESC, code"
+    graph.sql("DELETE FROM Doc WHERE code = 'a'")
+    here = graph.sql(text).fetchall()
+    other.sql("DELETE FROM Doc WHERE code = 'c'")
+    fresh = og.init(tmp_path / "fresh", schema="node Doc { code: String @key  body: String }")
+    fresh.sql("INSERT INTO Doc (code, body) VALUES ('a', 'red fox'), ('b', 'red sea'), ('d', 'red')")
+    assert other.sql(text).fetchall() == fresh.sql(text).fetchall() != here
