@@ -15,7 +15,7 @@ def plain(value: object) -> object:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if math.isfinite(value) else str(value)
+            return value if math.isfinite(value) else _beyond_json(value)
         case datetime():
             return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat().replace("+00:00", "Z")
         case date() | time():
@@ -30,6 +30,10 @@ def plain(value: object) -> object:
             return [plain(of) for of in value]
         case _:
             return str(value)
+
+
+def _beyond_json(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def as_json(value: object) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
+
+from omnigraph_sql.base.spelling import as_text, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,48 +38,15 @@ def _batches(reader: pa.RecordBatchReader) -> Iterator[list[Row]]:
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-def plain(value: object) -> object:
-    """A value as JSON knows it. What JSON lacks becomes text: instants in ISO 8601, bytes in base64."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else _float_text(value)
-        case datetime() | date() | time():
-            return value.isoformat()
-        case bytes():
-            return base64.b64encode(value).decode()
-        case Decimal() | timedelta():
-            return str(value)
-        case dict():
-            return {str(name): plain(of) for name, of in value.items()}
-        case list() | tuple():
-            return [plain(of) for of in value]
-        case _:
-            return str(value)
-
-
-def _float_text(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _json(value: object) -> str:
-    return json.dumps(plain(value), ensure_ascii=False)
-
-
-def text(value: object) -> str:
-    """A value that is not null as plain text; lists and structs are JSON."""
-    if isinstance(value, str):
-        return value
-    shown = plain(value)
-    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+def _json(row: dict[str, object]) -> str:
+    return json.dumps(plain(row), ensure_ascii=False)
 
 
 def cell(value: object) -> str:
     """A value on one line of a screen: nothing in it can move the cursor or colour the terminal."""
     if value is None:
         return _NULL
-    return "".join(c if c.isprintable() else _escaped(c) for c in text(value))
+    return "".join(c if c.isprintable() else _escaped(c) for c in as_text(value))
 
 
 def _escaped(character: str) -> str:
@@ -157,7 +123,7 @@ def csv(columns: tuple[str, ...], batches: Iterator[list[Row]]) -> Iterator[str]
 def _quoted(value: object) -> str:
     if value is None:
         return ""
-    shown = text(value)
+    shown = as_text(value)
     if not shown or any(c in ',"\r\n' for c in shown) or shown != shown.strip():
         doubled = shown.replace('"', '""')
         return f'"{doubled}"'
@@ -172,7 +138,7 @@ def tsv(columns: tuple[str, ...], batches: Iterator[list[Row]]) -> Iterator[str]
 
 
 def _tabbed(value: object) -> str:
-    return _TSV_NULL if value is None else text(value).translate(_TSV_ESCAPES)
+    return _TSV_NULL if value is None else as_text(value).translate(_TSV_ESCAPES)
 
 
 def jsonl(columns: tuple[str, ...], batches: Iterator[list[Row]]) -> Iterator[str]:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph_sql.cli.formats import FORMS, Row, cell, distinct, plain, width, written
+from omnigraph_sql.base.spelling import plain
+from omnigraph_sql.cli.formats import FORMS, Row, cell, distinct, width, written
 from omnigraph_sql.result import Result
 
 COLUMNS = ("code", "miles", "note")
@@ -145,10 +146,10 @@ def test_a_result_without_columns_is_no_text() -> None:
         (float("-inf"), "-Infinity"),
         (1.5, 1.5),
         (date(2024, 2, 29), "2024-02-29"),
-        (datetime(2024, 2, 29, 12, tzinfo=UTC), "2024-02-29T12:00:00+00:00"),
-        (b"\x00\xff", "AP8="),
+        (datetime(2024, 2, 29, 12, tzinfo=UTC), "2024-02-29T12:00:00Z"),
+        (b"\x00\xff", "base64:AP8="),
         (Decimal("1.10"), "1.10"),
-        ({"a": [b"\x00", None]}, {"a": ["AA==", None]}),
+        ({"a": [b"\x00", None]}, {"a": ["base64:AA==", None]}),
         (True, True),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from omnigraph_sql import graph as og
 from omnigraph_sql.base.errors import BoundaryViolation, DataError, ExecutionError, KeyConflict, OmniError, StorageError
+from omnigraph_sql.cli.formats import written
 from tests.engine.worlds import digest
 
 SCHEMA = """
@@ -281,3 +283,23 @@ def test_a_refused_copy_leaves_no_trace(graph: og.Graph, tmp_path: Path) -> None
     with pytest.raises(OmniError):
         graph.sql(f"COPY P FROM '{path}'")
     assert digest(tmp_path / "g.omni") == before
+
+
+def test_a_file_and_the_command_line_spell_values_alike(tmp_path: Path) -> None:
+    schema = "node K { k: String @key  at: DateTime?  day: Date?  body: Blob?  f: F64?  l: [F32]? }"
+    graph = og.init(tmp_path / "k.omni", schema=schema)
+    graph.sql(
+        "INSERT INTO K VALUES ('a', TIMESTAMP '2024-02-29 12:00:00.5', DATE '2024-02-29', $b, 0.1, [1.5, NULL])",
+        {"b": b"\x00\xff"},
+    )
+    graph.sql("INSERT INTO K (k) VALUES ('b')")
+    asked = "SELECT k, at, day, body, f, l FROM K ORDER BY k"
+    for form in ("csv", "jsonl"):
+        path = tmp_path / f"out.{form}"
+        graph.sql(f"COPY ({asked}) TO $p (FORMAT {form})", {"p": str(path)})
+        shown = "\n".join(written(graph.sql(asked), form))
+        if form == "csv":
+            assert list(csv.reader(shown.splitlines())) == list(csv.reader(path.read_text().splitlines()))
+        else:
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            assert [json.loads(line) for line in shown.splitlines()] == lines
