@@ -187,7 +187,14 @@ _RULES: Final = (
     ),
     Mistake(
         "a property name is expected",
-        ('node A { @range("x", 1..2) }', 'node A { @check("x", "y") }', "node A { @range(1..2) }"),
+        (
+            'node A { @range("x", 1..2) }',
+            'node A { @check("x", "y") }',
+            "node A { @range(1..2) }",
+            "node A { x: I32 @range(1..2) }",
+            "node A { x: I32 @range(-1, 2) }",
+        ),
+        hint='write @range(property, low..high) or @check(property, "regular expression"), as a line of the body',
     ),
     Mistake("a rule names properties, which start with a lower-case letter or '_'", ("node A { @key(X) }",)),
     Mistake(

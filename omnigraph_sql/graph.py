@@ -117,7 +117,11 @@ def _schema_text(schema: str | Path) -> tuple[str, str]:
         try:
             return Path(schema).read_text(encoding="utf-8"), str(schema)
         except (OSError, UnicodeDecodeError) as error:
-            raise StorageError(f"the schema file {schema} cannot be read: {error}", kind="not_found") from error
+            reason = getattr(error, "strerror", None) or str(error)
+            hint = f"it was looked for in {Path(schema).parent.absolute()}"
+            raise StorageError(
+                f"the schema file {schema} cannot be read: {reason.lower()}", kind="not_found", hint=hint
+            ) from error
     return schema, "<schema>"
 
 

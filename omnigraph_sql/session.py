@@ -45,6 +45,8 @@ from omnigraph_sql.transaction import Transaction
 
 Made = TypeVar("Made")
 
+_WRITING = "open it for writing: without read_only or --read-only, and not at a past state"
+
 __all__ = ["PlanCache", "Request", "Session", "Transaction"]
 
 
@@ -122,7 +124,7 @@ class Session:
 
     def refuse_read_only(self) -> None:
         if self.read_only:
-            raise ConflictError("the graph is open for reading only", code="read_only", hint="open it for writing")
+            raise ConflictError("the graph is open for reading only", code="read_only", hint=_WRITING)
 
     def begin(self, name: str = "transaction") -> Transaction:
         """A transaction of its own; BEGIN makes one that the session's statements go into."""

@@ -26,6 +26,7 @@ from omnigraph_sql.run.scene import Scene, Sets
 Language = Literal["gq", "sql", "any"]
 _PLANS_KEPT: Final = 256
 _PLACE_CHARACTERS: Final = 80
+_GIVE: Final = "hand over a value for it, None for null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +128,12 @@ class Step:
 
 
 def _refuse_missing(program: Program, given: Mapping[str, object]) -> None:
-    for param in program.parameters:
-        if param.name not in given:
-            raise DataError(
-                f"parameter {param.name} is missing", hint="hand over a value for it, None for null", code=PARAMETERS
-            )
+    wanted = [param.name for param in program.parameters]
+    for name in wanted:
+        if name not in given:
+            strange = [other for other in given if other not in wanted]
+            hint = f"a value for {strange[0]} was given, which no statement takes" if strange else _GIVE
+            raise DataError(f"parameter {name} is missing", hint=hint, code=PARAMETERS)
 
 
 def steps(request: Request, plans: PlanCache, schema: StoredSchema, skip: int = 0) -> list[Step]:

@@ -20,6 +20,7 @@ from omnigraph_sql.engine.load.shapes import raw_type, shaped
 from omnigraph_sql.engine.load.values import Chunk, Spelling
 
 _ELEMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]')
+_PLAIN: Final = "COPY TYPE FROM 'file.jsonl' takes lines that are rows of one type"
 _SAYS: Final = 'write {"type": …, "data": {…}} or {"edge": …, "from": …, "to": …, "data": {…}}'
 
 
@@ -136,7 +137,7 @@ def _properties(of: TableType) -> str:
 def _type(found: dict[str, object], catalog: Catalog) -> TableType:
     if ("type" in found) == ("edge" in found):
         both = "both type and edge" if "type" in found else "neither type nor edge"
-        raise DataError(f"the line has {both}", hint=_SAYS)
+        raise DataError(f"the line has {both}", hint=_SAYS if "type" in found else f"{_SAYS}; {_PLAIN}")
     kind = "type" if "type" in found else "edge"
     name = found[kind]
     if not isinstance(name, str):

@@ -100,7 +100,7 @@ def _change(world: World, txn: WriteTxn, mode: LoadMode, table: LoadedTable) -> 
         return FilesChange(pin, AppendFiles(table.files, table.rows), table.rows, 0)
     if mode is LoadMode.APPEND:
         first = ids.filter(pc.is_in(ids, value_set=held[ID].combine_chunks()))[0].as_py()
-        raise key_conflict(table.type, first, "it exists already")
+        raise key_conflict(table.type, first, "it exists already", "mode merge replaces rows that exist")
     replaced = tuple(held[ROW_ADDRESS].to_pylist())
     return FilesChange(pin, ReplaceFiles(table.files, table.rows, replaced), table.rows, len(replaced))
 

@@ -39,7 +39,7 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
         )
     form = source.form or form_of(path)
     if form is None:
-        raise DataError(f"{path} is none of {_FORMATS}")
+        raise DataError(f"{path} is none of {_FORMATS}", hint="save JSON as .jsonl, one object in a line")
     if form.kind == "graph":
         yield from read_jsonl(path, catalog)
         return
@@ -60,7 +60,9 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
 def source_type(source: Source, catalog: Catalog, name: str) -> TableType:
     """The type a source is said to be of."""
     if source.type is None:
-        raise DataError(f"{name}: the rows need a type", hint="name the node or edge type of the rows")
+        raise DataError(
+            f"{name}: the rows need a type", hint="name it: --type TYPE on the command line, type= in Python"
+        )
     kind, colon, rest = source.type.partition(":")
     word = rest if colon else source.type
     node = catalog.node(word) if not colon or kind == "node" else None

@@ -55,7 +55,9 @@ def _at_commit(reader: ManifestReader, branch: str, commit_id: str) -> Snapshot:
 def _at_instant(reader: ManifestReader, branch: str, instant: datetime) -> Snapshot:
     """The newest commit of the branch's own chain that is not younger than the instant."""
     if instant.tzinfo is None:
-        raise _unknown(f"{instant} has no time zone")
+        raise StorageError(
+            f"{instant} has no time zone", kind="not_found", hint="give it one, as in 2026-01-31T12:00:00Z"
+        )
     found = {commit.id: commit for commit in reader.commits(branch)}
     at: str | None = reader.current(branch).snapshot.head
     while at is not None and at in found:
@@ -78,4 +80,6 @@ def _shown_by(reader: ManifestReader, commit: GraphCommit) -> Snapshot:
 
 
 def _unknown(message: str) -> StorageError:
-    return StorageError(message, kind="not_found", hint="list the commits to see what can be read")
+    return StorageError(
+        message, kind="not_found", hint="SHOW COMMITS, graph.commits() and ogsql commit list show what can be read"
+    )

@@ -29,7 +29,7 @@ from omnigraph_sql.engine.store.tables import ROW_ADDRESS, OpenTable
 from omnigraph_sql.engine.values import MAIN, Snapshot, TableIdentity, TablePin
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.commit import PlannedTable
-from omnigraph_sql.engine.write.staging import Mode, TableChanges, key_conflict
+from omnigraph_sql.engine.write.staging import EXISTS, Mode, TableChanges, key_conflict
 
 
 def table_change(world: World, base: OpenTable, changes: TableChanges) -> TableChange | None:
@@ -56,7 +56,7 @@ def _built(world: World, base: OpenTable, changes: TableChanges, rows: pa.Table)
     if changes.inserted and held.num_rows:
         twice = held.filter(pc.is_in(held[ID], value_set=pa.array(sorted(changes.inserted), pa.utf8())))
         if twice.num_rows:
-            raise key_conflict(changes.type, twice[ID][0].as_py(), "it exists already")
+            raise key_conflict(changes.type, twice[ID][0].as_py(), "it exists already", EXISTS)
     if not held.num_rows:
         return AppendRows(rows)
     return ReplaceRows(rows, tuple(held[ROW_ADDRESS].to_pylist()))

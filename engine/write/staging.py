@@ -206,7 +206,7 @@ class MutationStaging:
         seen: set[str] = set()
         for one in fresh:
             if one in seen or (known is not None and (one in known.inserted or one in known.replaced)):
-                raise key_conflict(table, one, "this transaction inserts it twice")
+                raise key_conflict(table, one, "this transaction inserts it twice", _ONCE)
             seen.add(one)
         changed = self._grown(table, Mode.INSERT, rows)
         made = generated and (known is None or known.generated)
@@ -268,8 +268,12 @@ class MutationStaging:
             state.affected_edges += count
 
 
-def key_conflict(table: TableType, found: str, why: str) -> KeyConflict:
-    return KeyConflict(f"{table.name} '{found}': {why}", type=table.name, id=found)
+_ONCE: Final = "insert it once, or say ON CONFLICT"
+EXISTS: Final = "INSERT OR REPLACE, or ON CONFLICT, say what is to become of a row that exists"
+
+
+def key_conflict(table: TableType, found: str, why: str, hint: str | None = None) -> KeyConflict:
+    return KeyConflict(f"{table.name} '{found}': {why}", type=table.name, id=found, hint=hint)
 
 
 def _refuse_excess(resource: str, limit: int, actual: int) -> None:

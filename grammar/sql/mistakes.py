@@ -31,10 +31,23 @@ _ELSEWHERE: Final = {
     "NODE": "this looks like a .pg schema; in SQL write CREATE NODE TABLE",
     "EDGE": "this looks like a .pg schema; in SQL write CREATE EDGE TABLE",
     "INTERFACE": "this looks like a .pg schema; SQL has no interfaces",
+    "TABLE": "write FROM table, or SELECT * FROM table",
     "REPLACE": "write INSERT OR REPLACE INTO table",
     "UPSERT": "write INSERT INTO table … ON CONFLICT (key) DO UPDATE SET …",
     "EXPLAIN": "EXPLAIN stands once, in front of the statement",
 }
+_OF_SHELL: Final = "commands such as \\d belong to the shell; SHOW TABLES and DESCRIBE table work everywhere"
+_INSTEAD: Final = {
+    "PRAGMA": "SHOW TABLES, DESCRIBE table and SHOW SETTINGS tell what is there; SET changes settings",
+    "GRANT": "there are no users; whoever can write the files can change the graph",
+    "REVOKE": "there are no users; whoever can write the files can change the graph",
+    "LOAD": "COPY table FROM 'file' loads rows",
+    "PREPARE": "hand over parameters with the statement; plans are kept",
+    "EXECUTE": "hand over parameters with the statement; plans are kept",
+}
+_FOREIGN: Final = re.compile(r"%(?:s\b|\(\w+\)s\b)")
+"""Parameters of other drivers."""
+_OWN: Final = "parameters are written ?, $1, $name or :name, not %s"
 _CURLY: Final = {"‘": "'", "’": "'", "“": '"', "”": '"', "´": "'"}
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _OPERAND: Final = re.compile(r"[^\W]|[\"'$]")
@@ -117,7 +130,8 @@ def explain_character(source: Source, at: int) -> ParseError:
         plain = _CURLY[character]
         return ParseError("this is a typographic quote", at=where, hint=f"use the plain quote {plain}")
     shown = f"'{character}'" if character.isprintable() else ascii(character)
-    return ParseError(f"the character {shown} has no meaning here", at=where)
+    hint = _OF_SHELL if character == "\\" and not source.text[:at].strip() else None
+    return ParseError(f"the character {shown} has no meaning here", at=where, hint=hint)
 
 
 def unknown_statement(source: Source, span: Span) -> LanguageError:
@@ -126,7 +140,7 @@ def unknown_statement(source: Source, span: Span) -> LanguageError:
     upper = word.upper()
     at = source.locate(span)
     if upper in _ABSENT:
-        return NotSupported(f"there is no {upper} statement", at=at)
+        return NotSupported(f"there is no {upper} statement", at=at, hint=_INSTEAD.get(upper))
     if upper in _ELSEWHERE:
         return ParseError(f"no statement starts with {shortened(word)} here", at=at, hint=_ELSEWHERE[upper])
     near = get_close_matches(upper, STATEMENT_WORDS, n=1, cutoff=0.6) if _WORD.fullmatch(word) else []
@@ -134,6 +148,7 @@ def unknown_statement(source: Source, span: Span) -> LanguageError:
         f"no statement starts with {shortened(word)}",
         at=at,
         suggestion=near[0] if near else None,
+        hint=_OF_SHELL if word.startswith(".") else None,
         expected=() if near else ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "DROP", "SHOW"),
     )
 
@@ -166,7 +181,8 @@ def explain(source: Source, description: str, span: Span, before: Span | None) -
         message = f"unexpected {shortened(found)}"
     near = None if expected else _near(found)
     runs_on = not expected and near is None and _runs_on(last, found)
-    hint = "is a comma or an operator missing in front of it?" if runs_on else None
+    comma = "is a comma or an operator missing in front of it?" if runs_on else None
+    hint = _OWN if _FOREIGN.search(source.text[: span.end]) else comma
     return ParseError(message, at=source.locate(span), expected=expected, suggestion=near, hint=hint)
 
 
@@ -181,7 +197,8 @@ def _too_early(source: Source, description: str, span: Span) -> ParseError:
         message = f"expected {' or '.join(expected)}, found the end of the statement"
     else:
         message = "the statement ends too early"
-    return ParseError(message, at=source.locate(span), expected=expected)
+    foreign = _OWN if _FOREIGN.search(source.text) else None
+    return ParseError(message, at=source.locate(span), expected=expected, hint=foreign)
 
 
 def _wanted_behind(text: str) -> tuple[str, ...]:

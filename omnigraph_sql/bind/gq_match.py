@@ -173,7 +173,7 @@ def _field_test(work: Work, scope: Scope, ranged: Ranged, test: ast.FieldTest) -
     column = ranged.column(name.text)
     if column is None:
         known = [p.name for p in ranged.type.properties]
-        raise work.unknown("T2", name.span, f"{ranged.type.name} has no property {name.text}", name.text, known)
+        raise work.no_property("T2", name.span, ranged.type.name, name.text, known)
     of = column.type
     if of == BLOB:
         raise work.wrong("T3", name.span, f"{ranged.type.name}.{name.text} is a Blob and cannot be tested")

@@ -107,6 +107,13 @@ class Work:
         suggestion = f"{sigil}{near}" if near is not None else None
         return UnknownName(message, at=self.source.locate(span), code=code, suggestion=suggestion, hint=hint)
 
+    def no_property(self, code: str, span: Span, owner: str, word: str, known: list[str]) -> UnknownName:
+        """A type without that property; those it has are named where none is called almost so."""
+        error = self.unknown(code, span, f"{owner} has no property {word}", word, known)
+        if error.suggestion is None:
+            error.hint = f"{owner} has {', '.join(known)}" if known else f"{owner} has no properties"
+        return error
+
     def written(self, span: Span) -> str:
         """The text of a place, for messages."""
         return self.source.text[span.start : span.end]

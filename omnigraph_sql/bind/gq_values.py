@@ -320,5 +320,5 @@ def property_column(work: Work, scope: Scope, value: ast.PropertyOf, code: str =
     if column is None:
         word = value.property.text
         known = [p.name for p in ranged.type.properties]
-        raise work.unknown(code, value.property.span, f"{ranged.type.name} has no property {word}", word, known)
+        raise work.no_property(code, value.property.span, ranged.type.name, word, known)
     return column

@@ -109,12 +109,22 @@ def _by_name(params: tuple[Param, ...], values: Given) -> Mapping[str, object]:
                 raise DataError(f"parameter names are strings, not {name!r}", code=PARAMETERS)
         return values
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise DataError(f"parameters are an object of names and values, not {type(values).__name__}", code=PARAMETERS)
+        raise DataError(
+            f"parameters are an object of names and values, not {type(values).__name__}",
+            hint="a single value is handed over as (value,)",
+            code=PARAMETERS,
+        )
     if not all(param.name.isdecimal() for param in params):
         names = ", ".join(param.name for param in params)
-        raise DataError(f"these parameters have names ({names}); hand over an object, not an array", code=PARAMETERS)
+        raise DataError(
+            f"these parameters have names ({names}); hand over an object, not an array",
+            hint=f'in Python a dictionary, as in {{"{params[0].name}": …}}',
+            code=PARAMETERS,
+        )
     if len(values) != len(params):
-        raise DataError(f"the statement has {len(params)} parameters, {len(values)} values were given", code=PARAMETERS)
+        wanted = f"{len(params)} parameter{'' if len(params) == 1 else 's'}"
+        given = f"{len(values)} value{' was' if len(values) == 1 else 's were'} given"
+        raise DataError(f"the statement has {wanted}, {given}", hint="hand over one for each ?", code=PARAMETERS)
     return {param.name: value for param, value in zip(params, values, strict=True)}
 
 

@@ -144,7 +144,11 @@ class _Subject:
 
     def _column(self, of: Property) -> Iterator[Problem]:
         if is_reserved(of.name, self.kind):
-            hint = "every table has this column already" if of.name not in LANCE_COLUMNS else "choose another name"
+            hint = (
+                f"every table has this column already; call yours otherwise, as in {of.name}_of_mine"
+                if of.name not in LANCE_COLUMNS
+                else "choose another name"
+            )
             yield self._problem(S.RESERVED_NAME, f"may not call a property '{of.name}'", member=of.name, hint=hint)
         if of.embedding is not None:
             yield from self._embedding(of, of.embedding.source)

@@ -31,6 +31,7 @@ from omnigraph_sql.bind.sql_binder import SqlBinder, name_of
 from omnigraph_sql.bind.sql_functions import field_type
 from omnigraph_sql.bind.sql_scope import Name, RangeTable, Scope, ScopeColumn
 from omnigraph_sql.bind.sql_types import declared
+from omnigraph_sql.bind.sql_unknown import columns_told, unknown_column
 
 Aliases: TypeAlias = Mapping[str, tuple[tuple[str, Expr], ...]]
 """Output names by their folded text: each with its declared spelling and what it stands for."""
@@ -143,7 +144,7 @@ def _bare(site: Site, node: exp.Expr) -> Expr:
         hint = f"name a column, as in {name.text}.id, or write {name.text}.* in the select list"
         raise site.binder.unsupported(f"{name.text} is a table, not a value", node, hint)
     known = [*site.scope.column_names(), *(text for many in site.clause.aliases.values() for text, _ in many)]
-    raise site.binder.unknown("column", name.text, node, known)
+    raise unknown_column(site.binder, node, name.text, known)
 
 
 def _alias(site: Site, name: Name, node: exp.Expr) -> Expr | None:
@@ -233,8 +234,8 @@ def _qualified(site: Site, parts: list[exp.Expr]) -> Expr:
     node = parts[index + 1]
     found = table.find(name_of(node))
     if not found:
-        known = (c.name for c in table.columns)
-        raise site.binder.unknown("column", node.name, node, known, f"{table.name} has no such column")
+        known = [c.name for c in table.columns]
+        raise site.binder.unknown("column", node.name, node, known, columns_told(table.name, known))
     if len(found) > 1:
         raise ambiguous(site, node.name, node, f"{table.name} has more than one")
     return _fields(site, _from_around(_held(site, found[0], node), passed), parts[index + 2 :])

@@ -53,6 +53,8 @@ def bind_group(binder: SqlBinder, group: exp.Expr, outputs: Sequence[Expr], take
     elements = list(group.expressions)
     if group.args.get("all") and not elements and not has_sets(group):
         return BoundGroup(_distinct(e for e in outputs if _is_key(e)))
+    if not elements and not has_sets(group):
+        raise binder.mismatch("GROUP BY names columns, and there is none", group, "name them, or write GROUP BY ALL")
     if not has_sets(group):
         return BoundGroup(_distinct(key for node in elements for key in _simple(node, take)))
     choices = [_element(binder, node, take) for node in elements]

@@ -117,7 +117,7 @@ def _where(binder: SqlBinder, tree: exp.Select, scope: Scope) -> Expr | None:
         return binder.bind_condition(where.this, scope, "WHERE")
     except UnknownName as error:
         outputs = (item.alias for item in tree.expressions if isinstance(item, exp.Alias))
-        if error.hint is None and any(f"'{name}'" in error.message for name in outputs):
+        if any(error.message == f"unknown column '{name}'" for name in outputs):
             error.hint = "it is an output column, which WHERE cannot see; repeat its expression"
         raise
 

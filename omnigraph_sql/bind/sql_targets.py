@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from sqlglot import exp
 
@@ -32,8 +33,13 @@ def identifier(ident: Ident) -> exp.Identifier:
     return made
 
 
+_MAIN: Final = "main"
+
+
 def refuse_qualifier(binder: SqlBinder, name: TableName) -> None:
-    """A schema change happens on the session's branch."""
+    """A schema change happens on the session's branch, and that is main."""
+    if name.catalog is None and name.schema is not None and name.schema.text == _MAIN:
+        return
     if name.schema is not None or name.catalog is not None:
         branch = (name.schema or name.name).text
         hint = f'switch to the branch first: USE BRANCH "{branch}"'

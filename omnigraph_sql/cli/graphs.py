@@ -12,7 +12,7 @@ import click
 
 from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.cli.embedding import embedder
-from omnigraph_sql.cli.texts import Unreadable, read_schema
+from omnigraph_sql.cli.texts import Unreadable, near_path, read_schema
 
 if TYPE_CHECKING:
     from omnigraph_sql.base.catalog import Catalog
@@ -39,6 +39,12 @@ class Address:
         """Raises Absent for a file."""
         if "://" not in self.graph and Path(self.graph).is_file():
             raise Absent(f"'{self.graph}' is a file; a graph is a folder", hint="name the folder of a graph")
+
+    def nothing(self) -> Absent:
+        """What to tell when there is nothing at the place."""
+        near = None if "://" in self.graph else near_path(self.graph)
+        meant = f"did you mean '{near}'? " if near is not None and near.endswith(".omni") else ""
+        return Absent(f"there is no graph at '{self.graph}'", hint=f"{meant}{self.making()}")
 
     def making(self) -> str:
         return f"ogsql init {self.graph} --schema FILE.pg makes one"
@@ -72,9 +78,9 @@ def absent(address: Address, error: StorageError) -> Absent | None:
     if error.kind != "not_found":
         return None
     if error.message.startswith("there is no branch"):
-        return Absent(error.message, hint="ogsql stats shows the branches of a graph")
+        return Absent(error.message, hint=f"ogsql branch list {address.graph} shows those there are")
     if "://" in address.graph or not Path(address.graph).exists():
-        return Absent(f"there is no graph at '{address.graph}'", hint=address.making())
+        return address.nothing()
     return Absent(f"the folder '{address.graph}' holds no graph", hint=address.making())
 
 

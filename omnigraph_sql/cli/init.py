@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from omnigraph_sql.base.errors import ConflictError
 from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.graphs import actor_option, durability_option, pairs, storage_option
 from omnigraph_sql.cli.terminal import tell
@@ -34,7 +35,13 @@ def init(graph: str, schema: str, force: bool, actor: str | None, durability: st
     text = read_text(schema)
     catalog = compile_schema(text, name=shown_name(schema)).catalog
     options = pairs(storage, "--storage-option") or None
-    with make(graph, schema=text, actor=actor, force=force, durability=durability, storage_options=options) as made:
+    try:
+        new = make(graph, schema=text, actor=actor, force=force, durability=durability, storage_options=options)
+    except ConflictError as error:
+        if error.code == "exists" and not force:
+            error.hint = f"ogsql {graph} opens it; for a new one choose another place"
+        raise
+    with new as made:
         nodes, edges = len(catalog.nodes), len(catalog.edges)
         tell(f"made {graph}: {_counted(nodes, 'node type')}, {_counted(edges, 'edge type')}, commit {made.head}")
     return ExitCode.OK

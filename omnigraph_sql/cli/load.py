@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.graphs import actor_option, address, branch_option, durability_option, storage_option
 from omnigraph_sql.cli.pipeline import SparkWay, engine_options, load_on_spark
 from omnigraph_sql.cli.progress import Meter
 from omnigraph_sql.cli.terminal import tell
-from omnigraph_sql.cli.texts import Unreadable
+from omnigraph_sql.cli.texts import Unreadable, missing_file
 
 if TYPE_CHECKING:
     from omnigraph_sql.engine.load.report import LoadReport
@@ -71,7 +72,11 @@ def load(
         raise click.UsageError("--on-error and --quarantine need --engine spark")
     _check_files(files)
     with where.open(read_only=False) as opened, Meter(sys.stderr, quiet=quiet) as meter:
-        report = opened.load(list(files), type=of, mode=mode, progress=meter)
+        try:
+            report = opened.load(list(files), type=of, mode=mode, progress=meter)
+        except DataError as refused:
+            refused.hint = refused.hint or "nothing was loaded; mend the file and load it again"
+            raise
         meter.clear()
         if not quiet:
             tell(told(report))
@@ -82,7 +87,7 @@ def _check_files(files: tuple[str, ...]) -> None:
     """Name what is missing before the graph is opened. Raises Unreadable."""
     for path in files:
         if not Path(path).exists():
-            raise Unreadable(f"there is no file '{path}'")
+            raise missing_file(path)
         if Path(path).is_dir():
             raise Unreadable(f"'{path}' is a directory; name the files in it")
 

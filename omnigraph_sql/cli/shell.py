@@ -69,7 +69,7 @@ def _refuse_absent(where: Address) -> None:
         return
     place = Path(where.graph).expanduser()
     if not place.exists():
-        raise Absent(f"there is no graph at '{where.graph}'", hint=where.making())
+        raise where.nothing()
     if not (place / _MANIFEST).exists():
         raise Absent(f"the folder '{where.graph}' holds no graph", hint=where.making())
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from omnigraph_sql.base.errors import LanguageError, OmniError
+from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
 from omnigraph_sql.cli.binary import BINARY, check_goal, write_bytes
 from omnigraph_sql.cli.embedding import embed_option
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
@@ -61,6 +61,7 @@ class Text:
     language: Language | None = None
 
 
+_PARAMETERS: Final = "parameters"
 _ORDER: Final = "omnigraph_sql.order"
 _TEXTS: Final = {"-c": "c", "--command": "c", "-f": "f", "--file": "f"}
 
@@ -295,7 +296,8 @@ def _programs(texts: Iterable[Text], graph: Graph) -> tuple[list[Program], bool]
 def _refuse_unused(programs: Iterable[Program], values: Values) -> None:
     known = {param.name for program in programs for param in program.parameters}
     for name in values.keys() - known:
-        raise click.UsageError(f"no statement has a parameter '{name}'")
+        there = f"; there are {', '.join(sorted(known))}" if known else ""
+        raise click.UsageError(f"no statement has a parameter '{name}'{there}")
 
 
 class Kind(Enum):
@@ -324,6 +326,10 @@ def _results(graph: Graph, text: Text, values: Values, name: str | None) -> Iter
             yield kind, graph.gq(part.body, own or None, name=name) if gq else graph.sql(part.body, own or None)
         except LanguageError as error:
             error.at = replace(error.at, source=part.name)
+            raise
+        except DataError as error:
+            if error.code == _PARAMETERS and error.message.endswith("is missing"):
+                error.hint = "--param name=value gives it"
             raise
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,6 +29,29 @@ class Unreadable(click.ClickException):
         self.hint = hint
 
 
+def missing_file(path: str) -> Unreadable:
+    """A file that is not there, with the name of one that is called almost so."""
+    near = near_path(path)
+    return Unreadable(
+        f"there is no file '{path}'", hint=f"did you mean '{near}'?" if near else f"looked in {_folder(path)}"
+    )
+
+
+def near_path(path: str) -> str | None:
+    """What lies in the same folder under almost the same name."""
+    given = Path(path)
+    try:
+        names = [place.name for place in given.parent.iterdir()]
+    except OSError:
+        return None
+    close = difflib.get_close_matches(given.name, names, 1)
+    return str(given.with_name(close[0])) if close else None
+
+
+def _folder(path: str) -> str:
+    return str(Path(path).parent.absolute())
+
+
 def read_bytes(path: str) -> bytes:
     """The content of a file, or of standard input for `-`. Raises Unreadable."""
     if path == STDIN:
@@ -34,7 +59,7 @@ def read_bytes(path: str) -> bytes:
     try:
         return read_file(path)
     except FileNotFoundError:
-        raise Unreadable(f"there is no file '{path}'") from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise Unreadable(f"'{path}' is a directory; name a file in it") from None
     except (OSError, ValueError) as failure:

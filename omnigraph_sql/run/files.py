@@ -58,6 +58,8 @@ def complete(path: Path) -> Iterator[Path]:
     """A file beside `path` that takes its place at the end; on failure nothing is left and `path` is as it was."""
     if path.is_dir():
         raise StorageError(f"{path} is a folder", kind="configuration", hint="name a file in it")
+    if not path.parent.is_dir():
+        raise StorageError(f"there is no folder {path.parent}", kind="configuration", hint="make the folder first")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:

@@ -14,7 +14,7 @@ from omnigraph_sql.bind.bound import OnConflict
 from omnigraph_sql.engine.store.tables import table_schema
 from omnigraph_sql.engine.values import TableIdentity, TablePin
 from omnigraph_sql.engine.write.images import fitted, images
-from omnigraph_sql.engine.write.staging import MutationStaging, key_conflict, last_by_id
+from omnigraph_sql.engine.write.staging import EXISTS, MutationStaging, key_conflict, last_by_id
 from omnigraph_sql.plan.mutations import Delete, Insert, Merge, Unit, Update, Upsert
 from omnigraph_sql.plan.node import Plan, walk_plan
 from omnigraph_sql.plan.nodes import Values
@@ -101,7 +101,7 @@ def _refuse_held(of: TableType, ids: pa.Array, scene: Scene) -> None:
     """No committed row has one of the ids. The commit looks again, so this ties the transaction to nothing."""
     held = scene.world.tables.held(scene.world.tables.open(_pin(of, scene)), ids)
     if len(held):
-        raise key_conflict(of, held[0].as_py(), "it exists already")
+        raise key_conflict(of, held[0].as_py(), "it exists already", EXISTS)
 
 
 def _unheld(of: TableType, rows: pa.Table, scene: Scene) -> pa.Table:

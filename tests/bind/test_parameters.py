@@ -276,7 +276,7 @@ def test_positional_parameters_take_an_array_or_their_numbers() -> None:
     assert bind_parameters(params, ("x", 3)) == {"1": "x", "2": 3}
     assert bind_parameters(params, {"2": 3, "1": "x"}) == {"1": "x", "2": 3}
     for values in (["x"], ["x", 3, 4]):
-        with pytest.raises(DataError, match=f"has 2 parameters, {len(values)} values"):
+        with pytest.raises(DataError, match=f"has 2 parameters, {len(values)} value"):
             bind_parameters(params, values)
 
 

@@ -110,8 +110,11 @@ def test_a_fault_of_the_schema_is_json_on_request(ogsql: Command, folder: Path) 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("lint", "nope.gq", "--schema", "air.pg"), "error: there is no file 'nope.gq'\n"),
-        (("lint", "air.gq", "--schema", "nope.pg"), "error: there is no file 'nope.pg'\n"),
+        (("lint", "nope.gq", "--schema", "air.pg"), "error: there is no file 'nope.gq'\n  = hint: looked in {}\n"),
+        (
+            ("lint", "air.gq", "--schema", "airr.pg"),
+            "error: there is no file 'airr.pg'\n  = hint: did you mean 'air.pg'?\n",
+        ),
         (("lint", "some", "--schema", "air.pg"), "error: 'some' is a directory; name a file in it\n"),
         (("lint", "air.gq", "--schema", "some"), "error: 'some' is a directory; name a file in it\n"),
         (("lint", "a\0b", "--schema", "air.pg"), "error: 'a\0b' cannot be read: embedded null byte\n"),
@@ -122,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage_said_in_one_sentence(
 ) -> None:
     (folder / "some").mkdir()
     done = ogsql(*arguments)
-    assert (done.code, done.out, done.err) == (2, "", complaint)
+    assert (done.code, done.out, done.err) == (2, "", complaint.format(folder))
 
 
 def test_nothing_is_linted_when_one_of_the_files_is_missing(ogsql: Command, folder: Path) -> None:

@@ -130,7 +130,8 @@ def test_a_missing_and_an_unknown_parameter_are_named(ogsql: Command, air: str) 
     missing, unknown = ogsql(air, "-c", query), ogsql(air, "-c", query, "--param", "w=1")
     assert (missing.code, unknown.code) == (1, 2)
     assert "parameter v is missing" in missing.err
-    assert unknown.err.startswith("error: no statement has a parameter 'w'\n  = hint: ")
+    assert unknown.err.startswith("error: no statement has a parameter 'w'; there are v\n  = hint: ")
+    assert "--param" in missing.err
 
 
 def test_each_text_takes_the_parameters_it_has(ogsql: Command, air: str) -> None:

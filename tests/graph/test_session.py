@@ -235,14 +235,14 @@ def test_a_value_is_never_text_of_the_statement(graph: Graph) -> None:
         (f"{BY} ?", None, "parameter 1 is missing"),
         (f"{BY} $c", {"d": 1}, "parameter c is missing|no parameter is called d"),
         (f"{BY} $c", {"c": "x", "d": 1}, "no parameter is called d"),
-        (f"{BY} ?", [], "1 parameters, 0 values"),
-        (f"{BY} ?", ["a", "b"], "1 parameters, 2 values"),
+        (f"{BY} ?", [], "1 parameter, 0 values"),
+        (f"{BY} ?", ["a", "b"], "1 parameter, 2 values"),
         (f"{BY} $c", ["LIM"], "have names"),
         (f"{BY} $c", "LIM", "not str"),
         (f"{BY} $c; {BY} $d", {"c": "x", "d": "x", "e": "x"}, "no parameter is called e"),
         (f"{BY} $c; {BY} $d", {"c": "x"}, "parameter d is missing"),
         (f"{SAY} ($c); {SAY} ($d)", {"c": "x"}, "parameter d is missing"),
-        (f"{SAY} (?); {SAY} (?)", ["a", "b"], "1 parameters, 2 values"),
+        (f"{SAY} (?); {SAY} (?)", ["a", "b"], "1 parameter, 2 values"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(graph: Graph, text: str, params: Any, message: str) -> None:
