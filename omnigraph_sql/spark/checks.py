@@ -1,8 +1,7 @@
 """The rules about several rows, by joins and sums in Spark: keys, unique tuples, endpoints, cardinality.
 
-One pass per node type settles keys and endpoints together when all is well: every id of the load, every id of the base
-and every end of a new edge meet once, by their text. Only what that pass finds wrong is looked at row by row. The order
-of the rules is that of the local evaluator, and so are the words.
+One job over hashes finds out which of them may be broken; only these are looked at row by row. The order of the rules
+is that of the local evaluator, and so are the words.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from omnigraph_sql.base.errors import DataError, KeyConflict, ResourceLimitExcee
 from omnigraph_sql.base.types import arrow_type
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.load.sifting import rule_of
-from omnigraph_sql.engine.values import Snapshot, TableIdentity
+from omnigraph_sql.engine.values import Snapshot, TableIdentity, table_key
 from omnigraph_sql.engine.write.staging import key_conflict
 from omnigraph_sql.engine.write.validate_cardinality import cardinality_violation
 from omnigraph_sql.engine.write.validate_endpoints import absent_end, left_behind
 from omnigraph_sql.engine.write.validate_text import python_value
 from omnigraph_sql.engine.write.validate_unique import unique_violation
+from omnigraph_sql.spark.alarms import CountsOf, KeysOf, Rule, UniqueOf, alarmed
 from omnigraph_sql.spark.feeds import Origins
 from omnigraph_sql.spark.loose import LooseTable, Tables
 from omnigraph_sql.spark.report import Refusal
 from omnigraph_sql.spark.types import from_spark
+from omnigraph_sql.spark.unchanged import drop_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_LOADED, _HELD, _ENDED = 1, 2, 4
 
 
 @dataclass(slots=True)
@@ -56,44 +55,43 @@ class Checks:
 
         Raises ConstraintViolation for a rule that no row of the load is to blame for.
         """
-        clean = all(self._is_clean(node) for node in self.catalog.nodes)
-        for _ in self._steps(clean):
+        found = alarmed(self.rows, self.catalog, self.base, self.mode, self.tables)
+        for _ in self._steps(found):
             if self.refusals and not self.going_on:
                 return
 
-    def _steps(self, clean: bool) -> Iterator[None]:
-        """One rule after the other. With clean keys and ends, only the rest has to be looked at."""
+    def _steps(self, alarms: frozenset[Rule]) -> Iterator[None]:
+        """One rule after the other, where there is an alarm; or where refused rows may have changed what it sees."""
         tables = sorted(self.tables.values(), key=lambda table: table.key)
-        for table in tables:
-            if not table.fresh and not (clean and isinstance(table.type, NodeType)):
-                self._twice(table)
-                yield
-        for table in tables:
-            if not table.fresh and not (clean and isinstance(table.type, NodeType)):
-                self._existing(table)
-                yield
+        suspect = [table for table in tables if not table.fresh and KeysOf(table.key) in alarms]
+        for table in suspect:
+            self._twice(table)
+            yield
+        for table in suspect:
+            self._existing(table)
+            yield
         for node in self.catalog.nodes:
-            yield from self._unique_steps(node)
+            yield from self._unique_steps(node, alarms)
         for edge in self.catalog.edges:
-            yield from self._unique_steps(edge)
-            if not clean or self.refusals:
-                self._ends(edge, SRC)
-                yield
-                self._ends(edge, DST)
-                yield
+            yield from self._unique_steps(edge, alarms)
+            for side, name in ((SRC, edge.source), (DST, edge.target)):
+                if self.refusals or KeysOf(table_key(self._node(name))) in alarms:
+                    self._ends(edge, side)
+                    yield
             self._left_behind(edge)
             yield
-            self._cardinality(edge)
-            yield
+            if self.refusals or self.mode is not LoadMode.APPEND or CountsOf(table_key(edge)) in alarms:
+                self._cardinality(edge)
+                yield
 
     # ---- what there is ------------------------------------------------------------------------------------------
 
     def _load(self, of: TableType) -> LooseTable | None:
-        found = self.tables.get(_key(of))
+        found = self.tables.get(table_key(of))
         return found if found is not None and found.rows else None
 
     def _overwritten(self, of: TableType) -> bool:
-        return self.mode is LoadMode.OVERWRITE and _key(of) in self.tables
+        return self.mode is LoadMode.OVERWRITE and table_key(of) in self.tables
 
     def _held(self, of: TableType) -> bool:
         """Whether the base has rows of a type that count."""
@@ -105,56 +103,27 @@ class Checks:
         assert found is not None
         return found
 
-    # ---- keys and ends in one pass ------------------------------------------------------------------------------
-
-    def _is_clean(self, node: NodeType) -> bool:
-        """No id of a node type comes twice, or exists where it must not, and no new edge ends where there is none."""
-        from pyspark.sql import functions as sf
-
-        load = self._load(node)
-        parts: list[DataFrame] = []
-        if load is not None:
-            parts.append(self.rows.loose(load, [ID]).select(ID, sf.lit(_LOADED).alias("flag")))
-        ends = [
-            self.rows.loose(found, [side]).selectExpr(f"`{side}` AS id", f"{_ENDED} AS flag").distinct()
-            for edge in self.catalog.edges
-            if (found := self._load(edge)) is not None
-            for side, name in ((SRC, edge.source), (DST, edge.target))
-            if name == node.name
-        ]
-        judged = load is not None and not load.fresh
-        if not ends and not judged:
-            return True
-        parts += ends
-        if self._held(node):
-            parts.append(self.rows.committed(node, [ID]).select(ID, sf.lit(_HELD).alias("flag")))
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole.union(part)
-        met = whole.groupBy(ID).agg(
-            sf.sum(sf.expr(f"IF(flag = {_LOADED}, 1, 0)")).alias("n"), sf.bit_or("flag").alias("flags")
-        )
-        wrong = f"(flags & {_ENDED} > 0 AND flags & {_LOADED | _HELD} = 0)"
-        if judged:
-            wrong += " OR n > 1"
-            if self.mode is LoadMode.APPEND:
-                wrong += f" OR (flags & {_LOADED} > 0 AND flags & {_HELD} > 0)"
-        return met.where(wrong).limit(1).count() == 0
-
     # ---- keys ---------------------------------------------------------------------------------------------------
 
     def _twice(self, table: LooseTable) -> None:
         """Ids that come again. Appending refuses all but the first; merging keeps the last and says nothing."""
         ids = self.rows.loose(table, [ID]).groupBy(ID).count().where("count > 1").select(ID)
-        found = self._collected(self.rows.loose(table, [ID], numbers=True).join(ids, ID, "left_semi"))
-        groups = self._grouped(table, found, [ID])
-        for group in groups:
-            if self.mode is LoadMode.MERGE:
-                self._drop(table, group[:-1])
-            else:
-                first = self._place(table, group[0])
-                for row in group[1:]:
-                    self._refuse(table, row, _again(table, str(row[ID]), self._place(table, row), first))
+        again = self.rows.loose(table, [ID], numbers=True).join(ids, ID, "left_semi")
+        if self.mode is LoadMode.MERGE:
+            self._keep_last(table, again)
+            return
+        for group in self._grouped(table, self._collected(again), [ID]):
+            first = self._place(table, group[0])
+            for row in group[1:]:
+                self._refuse(table, row, _again(table, str(row[ID]), self._place(table, row), first))
+
+    def _keep_last(self, table: LooseTable, again: DataFrame) -> None:
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sf
+
+        feeds = sf.array(*(sf.lit(file.feed) for file in table.files))
+        latest = Window.partitionBy(ID).orderBy(sf.get(feeds, sf.col("f")).desc(), sf.col("number").desc())
+        drop_rows(table, again.withColumn("nth", sf.row_number().over(latest)).where("nth > 1").select("f", "o"))
 
     def _existing(self, table: LooseTable) -> None:
         if self.mode is not LoadMode.APPEND or not self._held(table.type):
@@ -166,12 +135,12 @@ class Checks:
 
     # ---- unique tuples ------------------------------------------------------------------------------------------
 
-    def _unique_steps(self, of: TableType) -> Iterator[None]:
+    def _unique_steps(self, of: TableType, alarms: frozenset[Rule]) -> Iterator[None]:
         table = self._load(of)
         if table is None:
             return
         for rule in of.constraints:
-            if isinstance(rule, Unique) and set(rule.properties) != set(of.key):
+            if isinstance(rule, Unique) and UniqueOf(table.key, rule.properties) in alarms:
                 self._shared(table, rule)
                 yield
 
@@ -242,7 +211,7 @@ class Checks:
     # ---- cardinality --------------------------------------------------------------------------------------------
 
     def _cardinality(self, edge: EdgeType) -> None:
-        if edge.cardinality == Cardinality() or _key(edge) not in self.tables:
+        if edge.cardinality == Cardinality() or table_key(edge) not in self.tables:
             return
         while self._counted(edge):
             if not self.going_on:
@@ -250,7 +219,7 @@ class Checks:
 
     def _counted(self, edge: EdgeType) -> bool:
         """Refuse the edges of every source that has too many or too few; whether there was one."""
-        table, bounds = self.tables[_key(edge)], edge.cardinality
+        table, bounds = self.tables[table_key(edge)], edge.cardinality
         new = self.rows.loose(table, [ID, SRC], numbers=True)
         pin = self.base.pin(TableIdentity.of(edge))
         base = self.rows.committed(edge, [ID, SRC]) if pin is not None and pin.row_count else None
@@ -300,7 +269,7 @@ class Checks:
 
     def _collected(self, frame: DataFrame) -> pa.Table:
         found = frame.limit(limits.SPARK_REFUSALS_MAX + 1).toArrow()
-        if found.num_rows + len(self.refusals) > limits.SPARK_REFUSALS_MAX and self.mode is not LoadMode.MERGE:
+        if found.num_rows + len(self.refusals) > limits.SPARK_REFUSALS_MAX:
             raise too_many(found.num_rows + len(self.refusals))
         return found
 
@@ -376,10 +345,6 @@ def _again(table: LooseTable, own: str, place: str, first: str) -> KeyConflict:
         id=own,
         hint="give every row once, or load with mode merge",
     )
-
-
-def _key(of: TableType) -> str:
-    return f"{'node' if isinstance(of, NodeType) else 'edge'}:{of.name}"
 
 
 def _int(value: object) -> int:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.spark.links import degrees, looked_up, neighbors
+from omnigraph_sql.spark.ids import Ints
+from omnigraph_sql.spark.links import looked_up, neighbors
 from omnigraph_sql.spark.place import GraphPlace
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def register_functions(spark: SparkSession, place: GraphPlace, prefix: str) -> N
 
 def degree(place: GraphPlace, edge: pa.Array, ids: pa.Array) -> pa.Array:
     """Edges of the type that leave each node."""
-    return _each((edge,), ids, pa.int64(), lambda given, some: degrees(place, _text(given[0])).of(some))
+    return _each((edge,), ids, pa.int64(), lambda given, some: neighbors(place, _text(given[0])).degrees(some))
 
 
 def neighborhood(place: GraphPlace, edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
@@ -55,9 +56,8 @@ def neighborhood(place: GraphPlace, edge: pa.Array, ids: pa.Array, hops: pa.Arra
 
     def some(given: tuple[object, ...], part: pa.Array) -> pa.Array:
         walks = neighbors(place, _text(given[0]))
-        found = walks.reached(part, _hops(given[1]))
-        names = [sorted(walks.graph.nodes.take(pa.array(one)).to_pylist()) for one in found]
-        return pa.array(names, _TEXTS)
+        lists = [_listed(walks.names, *one) for one in walks.reached(part, _hops(given[1]))]
+        return pa.concat_arrays(lists) if lists else pa.array([], _TEXTS)
 
     return _each((edge, hops), ids, _TEXTS, some)
 
@@ -66,8 +66,11 @@ def reach(place: GraphPlace, edge: pa.Array, ids: pa.Array, hops: pa.Array) -> p
     """How many nodes are within so many hops."""
 
     def some(given: tuple[object, ...], part: pa.Array) -> pa.Array:
-        found = neighbors(place, _text(given[0])).reached(part, _hops(given[1]))
-        return pa.array([len(one) for one in found], pa.int64())
+        counts = [
+            np.bincount(owner, minlength=count)
+            for count, owner, _ in neighbors(place, _text(given[0])).reached(part, _hops(given[1]))
+        ]
+        return pa.array(np.concatenate(counts), pa.int64())
 
     return _each((edge, hops), ids, pa.int64(), some)
 
@@ -80,6 +83,15 @@ def lookup(place: GraphPlace, of: pa.Array, ids: pa.Array, name: pa.Array) -> pa
 
 
 _TEXTS = pa.list_(pa.field("element", pa.utf8()))
+
+
+def _listed(names: pa.Array, count: int, owner: Ints, node: Ints) -> pa.Array:
+    """The names of each owner's nodes, sorted."""
+    found = pa.table({"owner": owner, "name": names.take(pa.array(node))})
+    order = pc.sort_indices(found, sort_keys=[("owner", "ascending"), ("name", "ascending")])
+    offsets = np.searchsorted(owner, np.arange(count + 1)).astype(np.int32)
+    texts = pa.concat_arrays([pa.array([], pa.utf8()), *found["name"].take(order).chunks])
+    return pa.ListArray.from_arrays(pa.array(offsets), texts, type=_TEXTS)
 
 
 def _text(value: object) -> str:

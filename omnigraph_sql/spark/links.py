@@ -1,8 +1,13 @@
-"""What the functions over a graph look at, read once per process: edges as arrays, and columns by id."""
+"""What the functions over a graph look at, opened once per process: links between numbered nodes, and columns by id.
+
+Links come from the files that the query engine keeps; the index of a table's ids is kept beside them, so that one
+process of a machine makes both and the others read them.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -12,98 +17,108 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.catalog import DST, ID, SRC, EdgeType, TableType
+from omnigraph_sql.base.catalog import ID, EdgeType, TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.bind.bound import Hops
-from omnigraph_sql.engine.load.readers import source_type
-from omnigraph_sql.engine.load.values import Source
-from omnigraph_sql.engine.store.lookup import joined, matching, pieces
-from omnigraph_sql.engine.store.tables import OpenTable
-from omnigraph_sql.engine.values import TableIdentity
-from omnigraph_sql.graph import Graph
-from omnigraph_sql.run.adjacency import Adjacency
-from omnigraph_sql.spark.ids import IdIndex, Ints
-from omnigraph_sql.spark.place import GraphPlace, opened
+from omnigraph_sql.engine.store.derived import Damaged
+from omnigraph_sql.engine.store.lookup import joined, matching
+from omnigraph_sql.foreign import PinnedTables
+from omnigraph_sql.run.held import Held
+from omnigraph_sql.run.links import Part, merged
+from omnigraph_sql.spark.ids import IdIndex, Ints, longest_run
+from omnigraph_sql.spark.place import GraphPlace, tables_at
 
 _NONE: Final = np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Degrees:
-    """Edges that leave each node."""
-
-    sources: IdIndex
-    counts: Ints
-
-    def of(self, ids: pa.Array) -> pa.Array:
-        """The degree of each id, 0 where no edge leaves it; null stays null."""
-        found = self.sources.find(ids)
-        counts = np.where(found >= 0, self.counts[np.maximum(found, 0)] if len(self.counts) else 0, 0)
-        return pa.array(counts, pa.int64(), mask=_null(ids))
+_STARTS_AT_ONCE: Final = 4096
+"""Starts whose walks are held in memory together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbors:
-    """Walks along the arrows of one edge type."""
+    """Links along the arrows of one edge type, between nodes with numbers."""
 
-    graph: Adjacency
-    index: IdIndex
+    part: Part
+    starts: IdIndex
+    names: pa.Array
+    """Ids of the nodes at the far end, by number."""
     repeats: bool
     """Whether both ends are of one type, so that an edge can follow another."""
 
-    def reached(self, ids: pa.Array, hops: int) -> list[Ints]:
-        """For each id the nodes whose distance is 1 to `hops`, each once."""
-        if not self.repeats:
-            return [self._next(n) for n in self.index.find(ids).tolist()]
-        window = Hops(1, hops)
-        return [
-            self.graph.neighbors(n, window, backwards=False) if n >= 0 else _NONE for n in self.index.find(ids).tolist()
-        ]
+    def degrees(self, ids: pa.Array) -> pa.Array:
+        """How many edges leave each node, 0 for one that is not there; null stays null."""
+        found = self.starts.find(ids)
+        first = self.part.first
+        here = np.maximum(found, 0)
+        counts = np.where(found >= 0, first[here + 1] - first[here], 0) if len(first) > 1 else np.zeros(len(ids))
+        mask = ids.is_null().to_numpy(zero_copy_only=False) if ids.null_count else None
+        return pa.array(counts.astype(np.int64), pa.int64(), mask=mask)
 
-    def _next(self, node: int) -> Ints:
-        if node < 0:
-            return _NONE
-        return np.unique(self.graph.ends[self.graph.first[node] : self.graph.first[node + 1]])
+    def reached(self, ids: pa.Array, hops: int) -> Iterator[tuple[int, Ints, Ints]]:
+        """Ids in slices: how many, and pairs of a place in the slice and a node 1 to `hops` steps from it, each once.
+
+        The node itself is among them only by an edge to itself.
+        """
+        for start in range(0, len(ids), _STARTS_AT_ONCE):
+            some = self.starts.find(ids.slice(start, _STARTS_AT_ONCE))
+            yield len(some), *self._walked(some, hops if self.repeats else 1)
+
+    def _walked(self, starts: Ints, hops: int) -> tuple[Ints, Ints]:
+        nodes = np.int64(max(len(self.names), len(self.part.first)))
+        known = np.flatnonzero(starts >= 0)
+        ring = known * nodes + starts[known]
+        own = ring if self.repeats else _NONE
+        seen, found = own, [_NONE]
+        for hop in range(hops):
+            owners, at = np.divmod(ring, nodes)
+            which, place = self.part.places(at)
+            far = np.unique(owners[which] * nodes + self.part.ends[place])
+            if hop == 0:
+                found.append(np.intersect1d(far, own, assume_unique=True))
+            ring = np.setdiff1d(far, seen, assume_unique=True)
+            found.append(ring)
+            seen = np.union1d(seen, ring)
+        owner, node = np.divmod(np.unique(np.concatenate(found)), nodes)
+        return owner, node
 
 
-def _null(ids: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    return ids.is_null().to_numpy(zero_copy_only=False) if ids.null_count else None
-
-
-def edge_of(graph: Graph, name: str) -> EdgeType:
+def edge_of(tables: PinnedTables, name: str) -> EdgeType:
     """Raises DataError when there is no such edge type."""
-    found = graph.catalog.edge_word(name.removeprefix("edge:"))
+    found = tables.catalog.edge_word(name.removeprefix("edge:"))
     if found is None:
-        known = ", ".join(e.name for e in graph.catalog.edges)
+        known = ", ".join(e.name for e in tables.catalog.edges)
         raise DataError(f"there is no edge type {name!r}", hint=f"the schema has {known or 'none'}")
     return found
 
 
-def _table(graph: Graph, of: TableType) -> OpenTable:
-    pin = graph._session.snapshot().pin(TableIdentity.of(of))
-    if pin is None:
-        raise DataError(f"{of.name} is not a table of this graph")
-    return graph._world.tables.open(pin)
-
-
-@cache
-def degrees(place: GraphPlace, edge: str) -> Degrees:
-    graph = opened(place)
-    found = [p[SRC] for p in pieces(graph._world.tables, _table(graph, edge_of(graph, edge)), [SRC])]
-    counted = joined(found).value_counts()
-    sources = counted.field("values") if len(counted) else pa.array([], pa.utf8())
-    counts = counted.field("counts").to_numpy(zero_copy_only=False) if len(counted) else _NONE
-    return Degrees(IdIndex.of(sources), counts.astype(np.int64))
-
-
 @cache
 def neighbors(place: GraphPlace, edge: str) -> Neighbors:
-    graph = opened(place)
-    of = edge_of(graph, edge)
-    found = list(pieces(graph._world.tables, _table(graph, of), [SRC, DST]))
-    src, dst = joined([p[SRC] for p in found]), joined([p[DST] for p in found])
-    made = Adjacency.of(src, dst, "out")
-    return Neighbors(made, IdIndex.of(made.nodes), of.source == of.target)
+    tables = tables_at(place)
+    of = edge_of(tables, edge)
+    links = tables.links(of)
+    part = merged(list(links.side("out").parts))
+    source, target = (tables.catalog.node(name) for name in (of.source, of.target))
+    assert source is not None
+    assert target is not None
+    names = links.target.column(ID).array
+    return Neighbors(part, index(place, f"node:{source.name}"), names, source == target)
+
+
+@cache
+def index(place: GraphPlace, table: str) -> IdIndex:
+    """The ids of a table by number."""
+    tables = tables_at(place)
+    held = tables.held(tables.type(table))
+    ids = held.column(ID).array
+    files, path, token = tables.derived(), held.table.pin.path, held.token[:32]
+    stored = files.open(path, token)
+    if stored is not None:
+        try:
+            hashes, order = stored.get("hashes"), stored.get("order")
+            return IdIndex(ids, hashes, order, int(stored.notes["most"]))
+        except (Damaged, KeyError):
+            files.drop(path, token)
+    made = IdIndex.of(ids)
+    files.write(path, token, {"hashes": made.hashes, "order": made.order}, {"most": longest_run(made.hashes)})
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +136,10 @@ class Column:
 
 @cache
 def column(place: GraphPlace, of: str, name: str) -> Column:
-    graph = opened(place)
-    table, wanted = _column(graph, of, name)
-    found = list(pieces(graph._world.tables, _table(graph, table), list(dict.fromkeys((ID, wanted)))))
-    ids = joined([p[ID] for p in found])
-    chunks = [c for p in found for c in p[wanted].chunks]
-    return Column(IdIndex.of(ids), _texts(pa.concat_arrays(chunks) if chunks else pa.nulls(0, pa.utf8())))
+    tables = tables_at(place)
+    table, wanted = _column(tables, of, name)
+    held: Held = tables.held(table)
+    return Column(index(place, of), _texts(held.column(wanted).array))
 
 
 def looked_up(place: GraphPlace, of: str, name: str, ids: pa.Array) -> pa.Array:
@@ -134,18 +147,18 @@ def looked_up(place: GraphPlace, of: str, name: str, ids: pa.Array) -> pa.Array:
     wanted = ids.unique().drop_null()
     if len(wanted) > limits.LIST_ITEMS_MAX // 8:
         return column(place, of, name).of(ids)
-    graph = opened(place)
-    table, member = _column(graph, of, name)
+    tables = tables_at(place)
+    table, member = _column(tables, of, name)
     columns = list(dict.fromkeys((ID, member)))
-    found = list(matching(graph._world.tables, _table(graph, table), columns, ID, wanted))
+    found = list(matching(tables.tables, tables.open(table), columns, ID, wanted))
     held = joined([p[ID] for p in found])
     chunks = [c for p in found for c in p[member].chunks]
     texts = _texts(pa.concat_arrays(chunks) if chunks else pa.nulls(0, pa.utf8()))
     return texts.take(pc.index_in(ids, value_set=held)) if len(held) else pa.nulls(len(ids), pa.utf8())
 
 
-def _column(graph: Graph, of: str, name: str) -> tuple[TableType, str]:
-    table = source_type(Source("", of), graph.catalog, "og_lookup")
+def _column(tables: PinnedTables, of: str, name: str) -> tuple[TableType, str]:
+    table = tables.type(of, "og_lookup")
     found = table.column(name)
     if found is None:
         known = ", ".join(f.name for f in table.schema.fields)

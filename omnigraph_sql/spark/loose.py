@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph_sql.base.catalog import TableType
+from omnigraph_sql.base.catalog import ID, TableType
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.engine.store.foreign import file_text, loose_rows, marked, without_rows
-from omnigraph_sql.engine.store.tables import ROW_ADDRESS, table_schema
-from omnigraph_sql.engine.values import TableIdentity, TablePin, table_key
-from omnigraph_sql.graph import Graph
+from omnigraph_sql.engine.store.tables import ROW_ADDRESS, is_blob, table_schema
+from omnigraph_sql.engine.values import table_key
+from omnigraph_sql.foreign import PinnedTables
+from omnigraph_sql.spark.digests import row_digests, seeds_of
 from omnigraph_sql.spark.fragments import Part, part_batches, parts_of
-from omnigraph_sql.spark.place import GraphPlace, opened
-from omnigraph_sql.spark.reading import table_of
+from omnigraph_sql.spark.place import GraphPlace, tables_at
 from omnigraph_sql.spark.tasks import side_path, unpacked
-from omnigraph_sql.spark.types import spark_schema, to_spark
+from omnigraph_sql.spark.types import arrow_of, spark_schema, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Ints = npt.NDArray[np.int64]
-_NONE: Ints = np.zeros(0, np.int64)
+Bools = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]
 _TASKS_MAX: Final = 512
+_DIGESTS: Final = ("d1", "d2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,12 @@ class LooseFile:
 
 @dataclass(slots=True)
 class LooseTable:
-    """The files of one table. `gone` are the places of refused rows, by file; `fresh` when all ids were made here."""
+    """The files of one table; `fresh` when all ids were made here. `gone` has bits for rows left out, by file."""
 
     type: TableType
     files: list[LooseFile] = field(default_factory=list)
     fresh: bool = True
-    gone: dict[int, Ints] = field(default_factory=dict)
+    gone: dict[int, Bits] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -55,10 +57,24 @@ class LooseTable:
 
     @property
     def rows(self) -> int:
-        return sum(file.rows for file in self.files) - sum(len(gone) for gone in self.gone.values())
+        return sum(file.rows for file in self.files) - sum(map(self._left_out, self.gone))
+
+    def _left_out(self, file: int) -> int:
+        return int(np.unpackbits(self.gone[file]).sum())
 
     def drop(self, file: int, places: Ints) -> None:
-        self.gone[file] = np.union1d(self.gone.get(file, _NONE), places)
+        bits = self.gone.setdefault(file, np.zeros(-(-self.files[file].rows // 8), np.uint8))
+        np.bitwise_or.at(bits, places >> 3, (128 >> (places & 7)).astype(np.uint8))
+
+    def is_emptied(self, file: int) -> bool:
+        return self._left_out(file) == self.files[file].rows
+
+
+def unpacked_bits(packed: bytes, count: int) -> Bools:
+    """As many bits; none of them set where nothing was packed."""
+    if not packed:
+        return np.zeros(count, np.bool_)
+    return np.unpackbits(np.frombuffer(packed, np.uint8), count=count).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +95,54 @@ class Tables:
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return loose_batches(place, load_id, key, names, numbers, batches)
 
-        return self._spread(_file_rows(table)).mapInArrow(read, schema)
+        return self.files(table).mapInArrow(read, schema)
 
     def committed(self, table: TableType, columns: Sequence[str], *, addresses: bool = False) -> DataFrame:
         """Columns of the rows of the base, perhaps with their addresses as `at`."""
-        place, key, names = self.base, table_key(table), list(columns)
-        graph = opened(place)
-        parts = parts_of(graph._world.tables, pin_of(graph, table), None)
+        place, names = self.base, list(columns)
+        key, rows = self.parts(table)
         schema = _declared(table, names, ("at",) if addresses else ())
-        rows = pa.table({"f": pa.array([part.fragment for part in parts], pa.int64())})
 
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return committed_batches(place, key, names, addresses, batches)
 
-        return self._spread(rows).mapInArrow(read, schema)
+        return rows.mapInArrow(read, schema)
+
+    def files(self, table: LooseTable) -> DataFrame:
+        """A row per file, for tasks."""
+        return self._spread(_file_rows(table))
+
+    def parts(self, table: TableType) -> tuple[str, DataFrame]:
+        """The key of a table, and a row per fragment of the base, for tasks."""
+        found = tables_at(self.base)
+        parts = parts_of(found.tables, found.pin(table), None)
+        return table_key(table), self._spread(pa.table({"f": pa.array([part.fragment for part in parts], pa.int64())}))
+
+    def digests(self, table: LooseTable) -> DataFrame:
+        """The rows that are left: `id`, `f`, `o`, and two numbers that follow from all values of a row."""
+        place, key, seeds = self.load, table.key, seeds_of(self.load_id)
+
+        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return loose_digests(place, key, seeds, batches)
+
+        return self.files(table).mapInArrow(read, "id string, f bigint, o bigint, d1 bigint, d2 bigint")
+
+    def committed_digests(self, table: TableType) -> DataFrame:
+        """The same numbers for the rows of the base, with `id`."""
+        place, seeds = self.base, seeds_of(self.load_id)
+        key, rows = self.parts(table)
+
+        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return committed_digests(place, key, seeds, batches)
+
+        return rows.mapInArrow(read, "id string, d1 bigint, d2 bigint")
 
     def rewritten(self, table: LooseTable) -> list[LooseFile]:
-        """The files without the rows that are gone; those without refused rows as they are."""
-        touched = [n for n, gone in table.gone.items() if len(gone)]
+        """The files without the rows that are left out; those that keep all rows as they are."""
+        touched = [n for n in table.gone if not table.is_emptied(n)]
+        kept = [file for n, file in enumerate(table.files) if n not in table.gone]
         if not touched:
-            return list(table.files)
+            return kept
         place, key = self.load, table.key
         rows = _file_rows(table).take(pa.array(touched))
 
@@ -106,7 +150,6 @@ class Tables:
             return rewritten_batches(place, key, batches)
 
         found = self._spread(rows).mapInArrow(write, "f bigint, text string, rows bigint").collect()
-        kept = [file for n, file in enumerate(table.files) if n not in touched]
         return kept + [LooseFile(row["text"], "", row["rows"], -1) for row in found]
 
     def marked(self, table: TableType, hits: DataFrame) -> list[tuple[int, str | None, int]]:
@@ -127,22 +170,15 @@ class Tables:
         return frame.repartition(min(rows.num_rows, _TASKS_MAX)) if rows.num_rows > 1 else frame.coalesce(1)
 
 
-def pin_of(graph: Graph, table: TableType) -> TablePin:
-    pin = graph._session.snapshot().pin(TableIdentity.of(table))
-    if pin is None:
-        raise InternalError(f"{table_key(table)} is not a table of this graph")
-    return pin
-
-
 def _file_rows(table: LooseTable) -> pa.Table:
     numbers = range(len(table.files))
-    gone = [table.gone.get(n, _NONE).astype(np.int64).tobytes() for n in numbers]
     return pa.table(
         {
             "f": pa.array(numbers, pa.int64()),
             "text": pa.array([file.text for file in table.files], pa.utf8()),
             "name": pa.array([file.name for file in table.files], pa.utf8()),
-            "gone": pa.array(gone, pa.binary()),
+            "rows": pa.array([file.rows for file in table.files], pa.int64()),
+            "gone": pa.array([table.gone[n].tobytes() if n in table.gone else b"" for n in numbers], pa.binary()),
         }
     )
 
@@ -155,8 +191,6 @@ def _declared(table: TableType, names: Sequence[str], numbers: Sequence[str]) ->
 
 
 def _twins(table: TableType, names: Sequence[str]) -> pa.Schema:
-    from omnigraph_sql.spark.types import arrow_of
-
     whole = table_schema(table)
     return arrow_of(spark_schema(pa.schema([whole.field(name) for name in names])))
 
@@ -164,41 +198,78 @@ def _twins(table: TableType, names: Sequence[str]) -> pa.Schema:
 # ---- in tasks ---------------------------------------------------------------------------------------------------
 
 
-def _each(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, object]]:
+def each_row(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     for batch in batches:
         yield from batch.to_pylist()
+
+
+def left_rows(
+    tables: PinnedTables, of: TableType, file: dict[str, Any], names: Sequence[str] | None
+) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+    """Rows of a loose file that are left, with their places in it."""
+    gone = unpacked_bits(file["gone"], file["rows"]) if file["gone"] else None
+    start = 0
+    for batch in loose_rows(tables.tables, tables.pin(of), file["text"], names):
+        places = np.arange(start, start + batch.num_rows, dtype=np.int64)
+        start += batch.num_rows
+        if gone is None:
+            yield batch, places
+        else:
+            stay = ~gone[places]
+            yield batch.filter(pa.array(stay)), places[stay]
 
 
 def loose_batches(
     place: GraphPlace, load_id: str, key: str, names: list[str], numbers: bool, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of loose files that are left."""
-    graph = opened(place)
-    of = table_of(graph, key)
-    pin, twins = pin_of(graph, of), _twins(of, names)
-    for file in _each(batches):
-        gone = np.frombuffer(_bytes(file["gone"]), np.int64)
-        known = _numbers(graph, load_id, str(file["name"])) if numbers else None
-        start = 0
-        for batch in loose_rows(graph._world.tables, pin, str(file["text"]), names):
-            places = np.arange(start, start + batch.num_rows, dtype=np.int64)
-            start += batch.num_rows
-            stay = ~np.isin(places, gone) if len(gone) else None
+    tables = tables_at(place)
+    of = tables.type(key)
+    twins = _twins(of, names)
+    for file in each_row(batches):
+        known = _numbers(tables, load_id, file["name"]) if numbers else None
+        for batch, places in left_rows(tables, of, file, names):
             plain = to_spark(batch.select(names), twins)
-            columns = [*plain.columns, pa.array(np.full(batch.num_rows, file["f"], np.int64)), pa.array(places)]
+            columns = [*plain.columns, pa.array(np.full(len(places), file["f"], np.int64)), pa.array(places)]
             if known is not None:
                 columns.append(pa.array(known[places]))
-            whole = pa.RecordBatch.from_arrays(columns, names=[*names, "f", "o", *(["number"] if numbers else [])])
-            yield whole if stay is None else whole.filter(pa.array(stay))
+            yield pa.RecordBatch.from_arrays(columns, names=[*names, "f", "o", *(["number"] if numbers else [])])
 
 
-def _bytes(value: object) -> bytes:
-    assert isinstance(value, bytes)
-    return value
+def loose_digests(
+    place: GraphPlace, key: str, seeds: tuple[int, int], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What rows of loose files hold, in two numbers each."""
+    tables = tables_at(place)
+    of = tables.type(key)
+    for file in each_row(batches):
+        for batch, places in left_rows(tables, of, file, None):
+            at = [pa.array(np.full(len(places), file["f"], np.int64)), pa.array(places)]
+            columns = [batch[ID], *at, *_digested(batch, of, seeds)]
+            yield pa.RecordBatch.from_arrays(columns, names=[ID, "f", "o", *_DIGESTS])
 
 
-def _numbers(graph: Graph, load_id: str, name: str) -> Ints:
-    body = graph._world.objects.get(side_path(load_id, name))
+def committed_digests(
+    place: GraphPlace, key: str, seeds: tuple[int, int], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What rows of fragments of the base hold, in two numbers each."""
+    tables = tables_at(place)
+    of = tables.type(key)
+    names = table_schema(of).names
+    blobs = any(is_blob(field) for field in table_schema(of))
+    for row in each_row(batches):
+        for batch in part_batches(tables.tables, tables.pin(of), Part(row["f"]), names, blobs=blobs):
+            columns = [batch[ID], *_digested(batch, of, seeds)]
+            yield pa.RecordBatch.from_arrays(columns, names=[ID, *_DIGESTS])
+
+
+def _digested(batch: pa.RecordBatch, of: TableType, seeds: tuple[int, int]) -> list[pa.Array]:
+    values = batch.select(table_schema(of).names)
+    return [pa.array(row_digests(values, seed).view(np.int64)) for seed in seeds]
+
+
+def _numbers(tables: PinnedTables, load_id: str, name: str) -> Ints:
+    body = tables.objects.get(side_path(load_id, name))
     if body is None:
         raise InternalError(f"the numbers of the rows in {name} are gone")
     return unpacked(body)
@@ -208,12 +279,11 @@ def committed_batches(
     place: GraphPlace, key: str, names: list[str], addresses: bool, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of fragments of the base."""
-    graph = opened(place)
-    of = table_of(graph, key)
-    pin, twins = pin_of(graph, of), _twins(of, names)
-    for row in _each(batches):
-        part = Part(int(str(row["f"])))
-        for batch in part_batches(graph._world.tables, pin, part, names, addresses=addresses):
+    tables = tables_at(place)
+    of = tables.type(key)
+    twins = _twins(of, names)
+    for row in each_row(batches):
+        for batch in part_batches(tables.tables, tables.pin(of), Part(row["f"]), names, addresses=addresses):
             plain = to_spark(batch.select(names), twins)
             if not addresses:
                 yield plain
@@ -226,22 +296,20 @@ _MARKED = pa.schema([("f", pa.int64()), ("text", pa.utf8()), ("rows", pa.int64()
 
 
 def rewritten_batches(place: GraphPlace, key: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """New files for old ones with refused rows."""
-    graph = opened(place)
-    of = table_of(graph, key)
-    for file in _each(batches):
-        gone = np.frombuffer(_bytes(file["gone"]), np.int64)
-        made = without_rows(graph._world.tables, pin_of(graph, of), str(file["text"]), gone, table_schema(of))
+    """New files for old ones with rows that are left out."""
+    tables = tables_at(place)
+    of = tables.type(key)
+    for file in each_row(batches):
+        gone = np.flatnonzero(unpacked_bits(file["gone"], file["rows"])).astype(np.int64)
+        made = without_rows(tables.tables, tables.pin(of), file["text"], gone, table_schema(of))
         rows = [{"f": file["f"], "text": file_text(one), "rows": int(one.physical_rows)} for one in made]
         yield pa.RecordBatch.from_pylist(rows, schema=_MARKED)
 
 
 def marked_batches(place: GraphPlace, key: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Fragments of the base with some rows marked as deleted."""
-    graph = opened(place)
-    pin = pin_of(graph, table_of(graph, key))
-    for row in _each(batches):
-        offsets = row["o"]
-        assert isinstance(offsets, list)
-        left = marked(graph._world.tables, pin, int(str(row["f"])), offsets)
-        yield pa.RecordBatch.from_pylist([{"f": row["f"], "text": left, "rows": len(offsets)}], schema=_MARKED)
+    tables = tables_at(place)
+    pin = tables.pin(tables.type(key))
+    for row in each_row(batches):
+        left = marked(tables.tables, pin, row["f"], row["o"])
+        yield pa.RecordBatch.from_pylist([{"f": row["f"], "text": left, "rows": len(row["o"])}], schema=_MARKED)

@@ -14,7 +14,7 @@ from omnigraph_sql.engine.write.txn import Author
 from omnigraph_sql.graph import open as open_graph
 from omnigraph_sql.spark.feeds import Block, Feed, Kind, Origins, Places
 from omnigraph_sql.spark.inputs import Input, file_name
-from omnigraph_sql.spark.loading import LoadRun
+from omnigraph_sql.spark.loading import LoadRun, LoadWish
 from omnigraph_sql.spark.pipeline_file import PipelineFile, PipelineSource, check_pipeline
 from omnigraph_sql.spark.progress import Watch
 from omnigraph_sql.spark.report import SparkReport
@@ -57,8 +57,7 @@ def plan(spark: SparkSession, found: PipelineFile) -> list[str]:
 
 def run(spark: SparkSession, found: PipelineFile, progress: Watch | None = None) -> SparkReport:
     """Load everything as one commit. Raises RowsRefused as `load` does."""
-    started = LoadRun.begin(
-        spark,
+    wish = LoadWish(
         found.graph,
         found.mode.value,
         found.on_error,
@@ -66,9 +65,8 @@ def run(spark: SparkSession, found: PipelineFile, progress: Watch | None = None)
         found.branch,
         Author(found.actor, found.message),
         found.storage_options() or None,
-        None,
-        progress,
     )
+    started = LoadRun.begin(spark, wish, progress)
 
     def inputs() -> list[Input]:
         checked = check_pipeline(found, started.catalog)
@@ -130,7 +128,7 @@ def _input(spark: SparkSession, started: LoadRun, number: int, source: PipelineS
     rows = _shaped(source, raw, numbered=True)
     names = tuple(column_names(of, [name for name, _ in source.columns], source.name))
     spelling = _SPELLINGS.get(_FORMATS.get(source.format, source.format), Spelling.TYPED)
-    feed = Feed(started.place, started.load_id, number, Kind.TYPED, table_key(of), (names,), spelling=spelling)
+    feed = Feed(started.place, started.load.load_id, number, Kind.TYPED, table_key(of), (names,), spelling=spelling)
     origins = Origins(source.name, places=Places.ROWS, blocks=lambda: _blocks(spark, source))
     return Input(feed, rows, origins, source.paths, of)
 

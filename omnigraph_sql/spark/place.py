@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,11 +18,12 @@ from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.base.seams import SystemClock, UlidSource
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.values import MAIN
-from omnigraph_sql.graph import Graph
-from omnigraph_sql.graph import open as open_graph
+from omnigraph_sql.foreign import PinnedTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from omnigraph_sql.graph import Graph
 
 _PREFIX: Final = "omnigraph-storage-"
 
@@ -47,7 +49,9 @@ class GraphPlace:
         return GraphRoot.parse(self.uri, self.storage() or None)
 
     def open(self) -> Graph:
-        """The graph, for reading; pinned when there is a version."""
+        """The graph, for reading; pinned when there is a version. Only for what runs statements."""
+        from omnigraph_sql.graph import open as open_graph
+
         found = open_graph(self.uri, branch=self.branch, read_only=True, storage_options=self.storage() or None)
         return found if self.version is None else found.at(self.version)
 
@@ -61,6 +65,26 @@ def opened(place: GraphPlace) -> Graph:
     if place.version is None:
         raise ValueError("only a pinned graph is kept open")
     return place.open()
+
+
+_pinned: dict[GraphPlace, PinnedTables] = {}
+
+
+def tables_at(place: GraphPlace) -> PinnedTables:
+    """The tables of a pinned place, opened once in the life of a process."""
+    if place.version is None:
+        raise ValueError("only a pinned graph is kept open")
+    if place not in _pinned:
+        _pinned[place] = PinnedTables.at(place.root(), place.branch, place.version)
+    return _pinned[place]
+
+
+def pinned_at(place: GraphPlace, point: str | datetime | None) -> GraphPlace:
+    """The place at the version of a commit or an instant; at the newest one when there is no point."""
+    found = PinnedTables.at(place.root(), place.branch, point)
+    made = place.at(found.version)
+    _pinned.setdefault(made, found)
+    return made
 
 
 def place_of(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from omnigraph_sql.engine.store.foreign import loose_rows
-from omnigraph_sql.graph import Graph
-from omnigraph_sql.spark.loose import LooseTable, pin_of
+from omnigraph_sql.foreign import PinnedTables
+from omnigraph_sql.spark.loose import LooseTable
 from omnigraph_sql.spark.report import Refusal
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "type string, file string, row bigint, rule string, reason string, data string"
 
 
-def with_data(graph: Graph, tables: Mapping[str, LooseTable], refused: Sequence[Refusal]) -> list[Refusal]:
+def with_data(base: PinnedTables, tables: Mapping[str, LooseTable], refused: Sequence[Refusal]) -> list[Refusal]:
     """The refusals with their rows as JSON; each `order` is (file, place in it)."""
     wanted: dict[tuple[str, int], set[int]] = {}
     for one in refused:
@@ -29,7 +29,7 @@ def with_data(graph: Graph, tables: Mapping[str, LooseTable], refused: Sequence[
     for (key, file), places in wanted.items():
         table = tables[key]
         start = 0
-        for batch in loose_rows(graph._world.tables, pin_of(graph, table.type), table.files[file].text, None):
+        for batch in loose_rows(base.tables, base.pin(table.type), table.files[file].text, None):
             here = sorted(place for place in places if start <= place < start + batch.num_rows)
             rows = batch.take(pa.array([place - start for place in here], pa.int64())).to_pylist() if here else []
             for place, row in zip(here, rows, strict=True):

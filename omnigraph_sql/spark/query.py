@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from omnigraph_sql.base.errors import BoundaryViolation, DataError, LanguageError, ParseError
+from omnigraph_sql.base.errors import BoundaryViolation, DataError, ParseError
 from omnigraph_sql.base.identity import key_members
 from omnigraph_sql.base.types import arrow_type, is_integer, is_open, is_text
-from omnigraph_sql.engine.values import TableIdentity, TablePin
+from omnigraph_sql.engine.store.tables import OpenTable
+from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.grammar.ast import gq as ast
 from omnigraph_sql.grammar.gq import parse_any
 from omnigraph_sql.grammar.source import Span
@@ -92,18 +93,17 @@ class Question:
         ]
         return unparse_query(replace(query, body=replace(body, clauses=(*body.clauses, *tests))))
 
-    def shares(self, graph: Graph, count: int) -> list[Question]:
+    def shares(self, tables: PinnedTables, count: int) -> list[Question]:
         """Questions whose answers together are the answer of this one; itself when it cannot be shared out."""
         found = _splitting(self.parsed())
         if found is None or count < 2:
             return [self]
-        node = graph.catalog.node(found.type.text)
-        pin = None if node is None else graph._session.snapshot().pin(TableIdentity.of(node))
+        node = tables.catalog.node(found.type.text)
         member = key_members(node)[:1] if node is not None else ()
-        if pin is None or not member or not (is_text(member[0].type) or is_integer(member[0].type)):
+        if node is None or not member or not (is_text(member[0].type) or is_integer(member[0].type)):
             return [self]
         name, variable = member[0].name, found.variable.name
-        edges = [None, *_bounds(graph, pin, name, count), None]
+        edges = [None, *_bounds(tables.open(node), name, count), None]
         return [replace(self, variable=variable, member=name, low=low, high=high) for low, high in pairwise(edges)]
 
 
@@ -136,15 +136,14 @@ def _literal(value: str | int) -> ast.StringLit | ast.IntLit:
     return ast.StringLit(value, nowhere) if isinstance(value, str) else ast.IntLit(value, nowhere)
 
 
-def _bounds(graph: Graph, pin: TablePin, name: str, count: int) -> list[Any]:
+def _bounds(table: OpenTable, name: str, count: int) -> list[Any]:
     """Keys that cut a table into about equal shares, from a sample of it."""
-    if pin.row_count < count:
+    rows = table.pin.row_count
+    if rows < count:
         return []
-    wanted = min(pin.row_count, count * _SAMPLED_PER_SHARE)
-    places = [n * pin.row_count // wanted for n in range(wanted)]
-    tables = graph._world.tables
-    with tables.telling(f"sampling {pin.key}"):
-        found = sorted(tables.open(pin).dataset.take(places, columns=[name])[name].to_pylist())
+    wanted = min(rows, count * _SAMPLED_PER_SHARE)
+    places = [n * rows // wanted for n in range(wanted)]
+    found = sorted(table.dataset.take(places, columns=[name])[name].to_pylist())
     cuts = [found[len(found) * n // count] for n in range(1, count)]
     return sorted(set(cuts) - {found[0]})
 
@@ -153,8 +152,3 @@ def answer(graph: Graph, asked: Question) -> Iterator[pa.RecordBatch]:
     """The rows of a question."""
     parameters = asked.parameters(graph)
     yield from graph.gq(asked.bounded(), parameters or None).batches()
-
-
-def told(error: LanguageError) -> str:
-    """A refusal on one line, with its place: what is left of an error that crosses Spark."""
-    return f"[{error.code}] {error.message} (line {error.at.line}, column {error.at.column})"

@@ -16,21 +16,17 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.engine.load.readers import source_type
-from omnigraph_sql.engine.load.values import Source
+from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import is_blob, table_schema
-from omnigraph_sql.engine.values import TableIdentity
+from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.spark.fragments import Part, part_batches, parts_of
-from omnigraph_sql.spark.place import GraphPlace, opened
-from omnigraph_sql.spark.query import Question, answer, question
+from omnigraph_sql.spark.place import GraphPlace, opened, pinned_at, tables_at
 from omnigraph_sql.spark.types import arrow_of, spark_schema, to_spark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql.types import StructType
-
-    from omnigraph_sql.graph import Graph
 
 SPLIT_ROWS: Final = 1_048_576
 _STORAGE: Final = "storage."
@@ -42,8 +38,6 @@ def place_from(options: Mapping[str, str]) -> GraphPlace:
     if not uri:
         raise DataError("the option graph is missing", hint="say .option('graph', 'place of the graph')")
     public = {name[len(_STORAGE) :]: value for name, value in options.items() if name.startswith(_STORAGE)}
-    from omnigraph_sql.engine.store.root import GraphRoot
-
     root = GraphRoot.parse(uri, public)
     if root.secrets:
         raise DataError(
@@ -56,15 +50,12 @@ def place_from(options: Mapping[str, str]) -> GraphPlace:
 
 def pinned(place: GraphPlace, options: Mapping[str, str]) -> GraphPlace:
     """The place at the version the options ask for; at the newest one now when they ask for none."""
-    graph = place.open()
     version, instant = options.get("version"), options.get("timestamp")
     if version is not None and instant is not None:
         raise DataError("version and timestamp exclude each other")
-    if version is not None:
-        graph = graph.at(int(version) if version.isdigit() else version)
-    elif instant is not None:
-        graph = graph.at(_instant(instant))
-    return place.at(int(graph.stats()["manifest_version"]))
+    if version is not None and version.isdigit():
+        return place.at(int(version))
+    return pinned_at(place, _instant(instant) if instant is not None else version)
 
 
 def _instant(text: str) -> datetime:
@@ -85,19 +76,14 @@ class TableRead:
     columns: tuple[str, ...]
     where: str | None
 
-    def schema(self, graph: Graph) -> pa.Schema:
-        of = table_of(graph, self.type)
-        whole = table_schema(of)
+    def schema(self, tables: PinnedTables) -> pa.Schema:
+        whole = table_schema(tables.type(self.type))
         return pa.schema([whole.field(name) for name in self.columns])
 
 
-def table_of(graph: Graph, name: str) -> TableType:
-    return source_type(Source("", name), graph.catalog, "the option type")
-
-
-def table_read(graph: Graph, options: Mapping[str, str]) -> TableRead:
+def table_read(tables: PinnedTables, options: Mapping[str, str]) -> TableRead:
     """What the options ask of one type. Raises DataError for unknown names and for a filter that cannot be."""
-    of = table_of(graph, options["type"])
+    of = tables.type(options["type"])
     known = [f.name for f in of.schema.fields]
     asked = options.get("columns")
     names = [name.strip() for name in asked.split(",")] if asked else known
@@ -108,14 +94,12 @@ def table_read(graph: Graph, options: Mapping[str, str]) -> TableRead:
             raise DataError(f"the option columns names {name!r} twice")
     where = options.get("filter")
     if where is not None:
-        _refuse_filter(graph, of, where)
+        _refuse_filter(tables, of, where)
     return TableRead(options["type"], tuple(names), where)
 
 
-def _refuse_filter(graph: Graph, of: TableType, where: str) -> None:
-    pin = graph._session.snapshot().pin(TableIdentity.of(of))
-    assert pin is not None
-    dataset = graph._world.tables.open(pin).dataset
+def _refuse_filter(tables: PinnedTables, of: TableType, where: str) -> None:
+    dataset = tables.open(of).dataset
     try:
         dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
     except (ValueError, OSError) as error:
@@ -142,66 +126,33 @@ class TableReader(DataSourceReader):
         self._place, self._read, self._schema, self._split = place, read, schema, split_rows
 
     def partitions(self) -> Sequence[InputPartition]:
-        graph = opened(self._place)
-        pin = graph._session.snapshot().pin(TableIdentity.of(table_of(graph, self._read.type)))
-        assert pin is not None
+        tables = tables_at(self._place)
         split = None if self._read.where is not None else self._split
-        found = parts_of(graph._world.tables, pin, split)
+        found = parts_of(tables.tables, tables.pin(tables.type(self._read.type)), split)
         return [TablePartition(self._place, part) for part in found]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TablePartition)
-        graph = opened(partition.place)
+        tables = tables_at(partition.place)
         wanted = arrow_of(self._schema)
-        of = table_of(graph, self._read.type)
+        of = tables.type(self._read.type)
         blobs = any(is_blob(f) for f in table_schema(of) if f.name in self._read.columns)
-        pin = graph._session.snapshot().pin(TableIdentity.of(of))
-        assert pin is not None
         for batch in part_batches(
-            graph._world.tables, pin, partition.part, self._read.columns, where=self._read.where, blobs=blobs
+            tables.tables,
+            tables.pin(of),
+            partition.part,
+            self._read.columns,
+            where=self._read.where,
+            blobs=blobs,
         ):
             yield to_spark(batch, wanted)
 
 
-@dataclass(frozen=True)
-class QuestionPartition(InputPartition):
-    """One share of a query's rows."""
-
-    place: GraphPlace
-    question: Question
-
-    def __init__(self, place: GraphPlace, asked: Question) -> None:
-        object.__setattr__(self, "place", place)
-        object.__setattr__(self, "question", asked)
-
-
-class QuestionReader(DataSourceReader):
-    """Reads a `.gq` query, each partition a share of it where it can be shared out."""
-
-    def __init__(self, place: GraphPlace, asked: Question, schema: StructType, shares: int) -> None:
-        self._place, self._asked, self._schema, self._shares = place, asked, schema, shares
-
-    def partitions(self) -> Sequence[InputPartition]:
-        shares = self._asked.shares(opened(self._place), self._shares)
-        return [QuestionPartition(self._place, share) for share in shares]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, QuestionPartition)
-        wanted = arrow_of(self._schema)
-        for batch in answer(opened(partition.place), partition.question):
-            yield to_spark(batch, wanted)
-
-
-def asked_of(options: Mapping[str, str]) -> Question:
-    """The query of the options, with its parameters (`param.name`, JSON)."""
-    prefix = "param."
-    given = {name[len(prefix) :]: value for name, value in options.items() if name.startswith(prefix)}
-    return question(options["query"], given)
-
-
 def schema_of(place: GraphPlace, options: Mapping[str, str]) -> StructType:
     """The columns of what the options ask for, at a pinned place."""
-    graph = opened(place)
     if "query" in options:
-        return spark_schema(asked_of(options).schema(graph))
-    return spark_schema(table_read(graph, options).schema(graph))
+        from omnigraph_sql.spark.asking import asked_of
+
+        return spark_schema(asked_of(options).schema(opened(place)))
+    tables = tables_at(place)
+    return spark_schema(table_read(tables, options).schema(tables))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.engine.values import MAIN, table_key
-from omnigraph_sql.spark.place import GraphPlace, opened, place_of
+from omnigraph_sql.spark.place import GraphPlace, pinned_at, place_of, tables_at
 from omnigraph_sql.spark.source import OmnigraphSource
 
 if TYPE_CHECKING:
@@ -51,20 +51,18 @@ def register(
 
     use_source(spark)
     place = place_of(spark, uri, branch, storage_options)
-    graph = place.open()
-    if version is not None:
-        graph = graph.at(version)
-    pinned = place.at(int(graph.stats()["manifest_version"]))
+    pinned = place.at(version) if isinstance(version, int) else pinned_at(place, version)
+    tables = tables_at(pinned)
     views = []
-    for of in opened(pinned).catalog.tables():
-        twin = len([t for t in graph.catalog.tables() if t.name.casefold() == of.name.casefold()]) > 1
+    for of in tables.catalog.tables():
+        twin = len([t for t in tables.catalog.tables() if t.name.casefold() == of.name.casefold()]) > 1
         name = f"{prefix}{table_key(of).replace(':', '_') if twin else of.name}"
         reading(spark, pinned).option("type", table_key(of)).load().createOrReplaceTempView(name)
         views.append(name)
     register_functions(spark, pinned, prefix)
     register_gq(spark, pinned, prefix)
     assert pinned.version is not None
-    return Registered(pinned, pinned.version, graph.head, tuple(views))
+    return Registered(pinned, pinned.version, tables.snapshot.head, tuple(views))
 
 
 def reading(spark: SparkSession, place: GraphPlace) -> DataFrameReader:

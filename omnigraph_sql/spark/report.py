@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.engine.load.report import TableCount
 
 _SHOWN: Final = 10
 _MEGABYTE: Final = 1_000_000
@@ -43,6 +45,8 @@ class TableReport:
     total: int
     seconds: float
     bytes: int
+    unchanged: int = 0
+    """Rows of a merge that were there already, value by value."""
 
     @property
     def megabytes_per_second(self) -> float:
@@ -82,6 +86,7 @@ class SparkReport:
                 "refused": t.refused,
                 "written": t.written,
                 "replaced": t.replaced,
+                "unchanged": t.unchanged,
                 "total": t.total,
                 "seconds": round(t.seconds, 3),
                 "mb_per_second": round(t.megabytes_per_second, 3),
@@ -119,8 +124,9 @@ class SparkReport:
         for t in self.tables:
             gone = f", {t.replaced} replaced" if t.replaced else ""
             bad = f", {t.refused} refused" if t.refused else ""
+            same = f", {t.unchanged} unchanged" if t.unchanged else ""
             speed = f", {t.megabytes_per_second:.1f} MB/s" if t.bytes else ""
-            lines.append(f"  {t.table}: {t.read} read{bad}, {t.written} written{gone}, {t.total} in all{speed}")
+            lines.append(f"  {t.table}: {t.read} read{bad}{same}, {t.written} written{gone}, {t.total} in all{speed}")
         if self.rules:
             lines.append("refused: " + ", ".join(f"{count} by {rule}" for rule, count in self.rules))
             lines += [f"  {r.reason}" for r in self.refusals[:_SHOWN]]
@@ -130,6 +136,25 @@ class SparkReport:
                     f"  … and {more} more" + (f", all of them in {self.quarantine}" if self.quarantine else "")
                 )
         return "\n".join(lines)
+
+
+def table_reports(
+    read: Mapping[str, int],
+    size: Mapping[str, int],
+    refused: Sequence[Refusal],
+    unchanged: Mapping[str, int],
+    counts: Sequence[TableCount],
+    seconds: float,
+) -> tuple[TableReport, ...]:
+    """One per table that occurred."""
+    bad = Counter(one.table for one in refused if one.table is not None)
+    done = {count.table: count for count in counts}
+    made = []
+    for key in sorted({*read, *done, *bad}):
+        count = done.get(key, TableCount(key, 0, 0, 0))
+        rows = (read.get(key, 0), bad[key], count.rows, count.replaced, count.total)
+        made.append(TableReport(key, *rows, seconds, size.get(key, 0), unchanged.get(key, 0)))
+    return tuple(made)
 
 
 class RowsRefused(DataError):

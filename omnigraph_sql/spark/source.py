@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 
 from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
-from omnigraph_sql.spark.place import GraphPlace, opened
-from omnigraph_sql.spark.query import told
+from omnigraph_sql.spark.place import GraphPlace, tables_at
 from omnigraph_sql.spark.reading import (
     SPLIT_ROWS,
-    QuestionReader,
     TableReader,
-    asked_of,
     pinned,
     place_from,
     schema_of,
@@ -64,8 +61,10 @@ class OmnigraphSource(DataSource):
             options = self._options()
             place = self._pinned(options)
             if "query" in options:
+                from omnigraph_sql.spark.asking import QuestionReader, asked_of
+
                 return QuestionReader(place, asked_of(options), schema, int(options.get("shares", "8")))
-            read = table_read(opened(place), options)
+            read = table_read(tables_at(place), options)
             return TableReader(place, read, schema, int(options.get("splitrows", str(SPLIT_ROWS))))
         except OmniError as error:
             raise crossing(error) from None
@@ -94,6 +93,6 @@ class Refused(Exception):
 def crossing(error: OmniError) -> Refused:
     """The refusal as Spark will show it, at the end of its own trace."""
     if isinstance(error, LanguageError):
-        return Refused(told(error))
+        return Refused(f"[{error.code}] {error.message} (line {error.at.line}, column {error.at.column})")
     hint = f"; {error.hint}" if error.hint else ""
     return Refused(f"[{error.code}] {error.message}{hint}")

@@ -55,9 +55,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         try:
-            publish(self._target.written(self.batch_id(batchId), True, messages))
+            publish(self._target.written(self.batch_id(batchId), messages))
         except OmniError as error:
             raise crossing(error) from None
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        discard(self._target.written(self.batch_id(batchId), True, messages))
+        discard(self._target.written(self.batch_id(batchId), messages))

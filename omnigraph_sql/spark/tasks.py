@@ -25,10 +25,10 @@ from omnigraph_sql.engine.load.values import Chunk
 from omnigraph_sql.engine.load.writers import FileWriter
 from omnigraph_sql.engine.store.foreign import file_text
 from omnigraph_sql.engine.store.root import SPARE
-from omnigraph_sql.engine.values import TableIdentity, table_key
-from omnigraph_sql.graph import Graph
+from omnigraph_sql.engine.values import table_key
+from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.spark.feeds import FILE_BITS, Feed, Kind
-from omnigraph_sql.spark.place import opened
+from omnigraph_sql.spark.place import tables_at
 from omnigraph_sql.spark.records import Needs, Records, csv_chunks, line_chunks, typed_chunk, whole_records
 
 BODY: Final = pa.schema([pa.field("body", pa.utf8())])
@@ -55,8 +55,8 @@ class _Table:
 class Work:
     """One task of a load."""
 
-    def __init__(self, feed: Feed, graph: Graph) -> None:
-        self._feed, self._graph, self._world = feed, graph, graph._world
+    def __init__(self, feed: Feed, base: PinnedTables) -> None:
+        self._feed, self._base = feed, base
         self._tables: dict[str, _Table] = {}
         self._refused: list[dict[str, object]] = []
         self._counts: dict[str, int] = {}
@@ -115,7 +115,7 @@ class Work:
             for value in np.unique(files).tolist():
                 which[files == value] = self._number(value)
             numbers = numbers | which << FILE_BITS
-        chunk = typed_chunk(self._feed, batch, self._graph.catalog)
+        chunk = typed_chunk(self._feed, batch, self._base.catalog)
         self._rows += chunk.rows
         self._sift(chunk, numbers, None)
 
@@ -123,7 +123,7 @@ class Work:
         def refuse(place: int, error: DataError) -> None:
             self._refuse(self._feed.type, int(records.numbers[place]), error, records.text(place))
 
-        catalog = self._graph.catalog
+        catalog = self._base.catalog
         if self._feed.kind is Kind.LINES:
             found = line_chunks(records, catalog, refuse)
         else:
@@ -139,7 +139,7 @@ class Work:
             data = text(row) if text is not None else _shown(chunk, row)
             self._refuse(table_key(chunk.type), int(numbers[row]), error, data)
 
-        for good in sifted(chunk, self._graph.catalog, self._world.seams.ids, refuse):
+        for good in sifted(chunk, self._base.catalog, self._base.ids, refuse):
             table.writer.put(good.rows.batch)
             table.numbers.append(numbers[good.start : good.stop])
             table.rows += good.stop - good.start
@@ -155,9 +155,7 @@ class Work:
     def _table(self, of: TableType) -> _Table:
         key = table_key(of)
         if key not in self._tables:
-            pin = self._graph._session.snapshot().pin(TableIdentity.of(of))
-            assert pin is not None
-            self._tables[key] = _Table(of, FileWriter(self._world, of, pin, pin.branch))
+            self._tables[key] = _Table(of, self._base.writer(of))
         return self._tables[key]
 
     # ---- result -------------------------------------------------------------------------------------------------
@@ -182,7 +180,7 @@ class Work:
             count = int(file.physical_rows)
             name = str(file.files[0].path).removesuffix(".lance")
             if self._feed.load_id is not None:
-                self._world.objects.put(side_path(self._feed.load_id, name), _packed(numbers[start : start + count]))
+                self._base.objects.put(side_path(self._feed.load_id, name), _packed(numbers[start : start + count]))
             told.append({"file": file_text(file), "name": name, "rows": count})
             start += count
         return {"table": key, "files": told, "rows": table.rows, "fresh": table.fresh}
@@ -237,5 +235,5 @@ def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int, int, in
 
 def work(feed: Feed, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function of a task: rows in, one text out."""
-    result = Work(feed, opened(feed.place)).run(batches)
+    result = Work(feed, tables_at(feed.place)).run(batches)
     yield pa.RecordBatch.from_arrays([pa.array([json.dumps(result)], pa.utf8())], schema=BODY)

@@ -18,8 +18,8 @@ from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author
 from omnigraph_sql.spark.committing import Written, body_of, discard, publish
 from omnigraph_sql.spark.feeds import Feed, Kind
-from omnigraph_sql.spark.place import GraphPlace, opened
-from omnigraph_sql.spark.reading import pinned, place_from, table_of
+from omnigraph_sql.spark.place import GraphPlace, tables_at
+from omnigraph_sql.spark.reading import pinned, place_from
 from omnigraph_sql.spark.source import crossing
 from omnigraph_sql.spark.tasks import work
 
@@ -50,7 +50,7 @@ class Target:
         if "type" not in options:
             raise DataError("the option type is missing", hint="say .option('type', 'name of a node or edge type')")
         place = pinned(place_from(options), {})
-        of = table_of(opened(place), options["type"])
+        of = tables_at(place).type(options["type"])
         names = tuple(column_names(of, schema.fieldNames(), "the data frame"))
         wanted = options.get("mode", "append")
         if overwrite:
@@ -60,9 +60,9 @@ class Target:
         author = Author(options.get("actor"), options.get("message"))
         return cls(place, table_key(of), names, LoadMode(wanted), author)
 
-    def written(self, load_id: str, named: bool, messages: list[WriterCommitMessage | None]) -> Written:
+    def written(self, load_id: str, messages: list[WriterCommitMessage | None]) -> Written:
         bodies = tuple(body_of(m.body) for m in messages if isinstance(m, TaskMessage))
-        return Written(self.place, self.table, self.mode, load_id, named, self.author, bodies)
+        return Written(self.place, self.table, self.mode, load_id, self.author, bodies)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskMessage:
         """The rows of one task, in files."""
@@ -82,22 +82,21 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class TableWriter(DataSourceArrowWriter):
     """Writes a DataFrame into one table."""
 
-    def __init__(self, target: Target, load_id: str, named: bool) -> None:
-        self._target, self._load_id, self._named = target, load_id, named
+    def __init__(self, target: Target, load_id: str) -> None:
+        self._target, self._load_id = target, load_id
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType, overwrite: bool) -> TableWriter:
-        given = options.get("load_id")
-        return cls(Target.of(options, schema, overwrite), given or UlidSource(SystemClock()).ulid(), given is not None)
+        return cls(Target.of(options, schema, overwrite), options.get("load_id") or UlidSource(SystemClock()).ulid())
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._target.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         try:
-            publish(self._target.written(self._load_id, self._named, messages))
+            publish(self._target.written(self._load_id, messages))
         except OmniError as error:
             raise crossing(error) from None
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        discard(self._target.written(self._load_id, self._named, messages))
+        discard(self._target.written(self._load_id, messages))

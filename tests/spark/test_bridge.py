@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import omnigraph_sql as og
-from omnigraph_sql.spark.ids import IdIndex
 from omnigraph_sql.spark.registering import plain, register
 from tests.spark.air import air
 
@@ -127,22 +126,14 @@ def test_a_second_question_opens_nothing_again(spark: SparkSession, tmp_path: Pa
     place = register(spark, graph.uri, prefix="kept_").place
 
     def counted(codes: pa.Array) -> pa.Array:
-        from omnigraph_sql.spark.links import degrees
-        from omnigraph_sql.spark.place import opened
+        from omnigraph_sql.spark.links import neighbors
+        from omnigraph_sql.spark.place import tables_at
 
-        degrees(place, "Route")
-        return pa.array([opened(place)._world.tables.opened] * len(codes), pa.int64())
+        neighbors(place, "Route")
+        return pa.array([tables_at(place).tables.opened] * len(codes), pa.int64())
 
     spark.udf.register("kept_opens", sf.arrow_udf(counted, "bigint"))  # type: ignore[attr-defined]
     first = spark.sql(asked).collect()
     seen = spark.sql(opens).first()
     assert spark.sql(asked).collect() == first
     assert spark.sql(opens).first() == seen
-
-
-def test_an_index_finds_exactly_the_texts_it_holds() -> None:
-    texts = ["", "a", "ab", "b" * 64, "b" * 65, "b" * 66, "b" * 64 + "cc", "ü", "a\x00", *map(str, range(1000))]
-    index = IdIndex.of(pa.array(texts))
-    asked = [*texts, "nobody", "b" * 63, "b" * 67, "a\x00\x00", None]
-    found = index.find(pa.array(asked))
-    assert found.tolist() == [*range(len(texts)), -1, -1, -1, -1, -1]

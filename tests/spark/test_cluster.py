@@ -48,13 +48,18 @@ def slow(batches):
 
 def dying(batches):
     import os, signal
+    from pathlib import Path
     from pyspark import TaskContext
     context = TaskContext.get()
     for batch in batches:
         yield batch.slice(0, 1)
         if context.partitionId() == 1 and context.attemptNumber() == 0:
-            os.kill(os.getppid(), signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
+            # Above the worker is the process that forks workers, and above that the executor.
+            executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+            assert Path(f"/proc/{executor}/comm").read_text().strip() == "java"
+            open(os.path.join(folder, "executor-killed"), "w").close()
+            os.kill(executor, signal.SIGKILL)
+            signal.pause()
         yield batch.slice(1)
 
 with session(master, **settings) as spark:
@@ -110,10 +115,12 @@ def master(workers_python: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     started: list[subprocess.Popen[bytes]] = []
 
     def start(host: str, *words: str) -> None:
-        log = (folder / f"{host}-{len(started)}.log").open("wb")
         own = {**env, "SPARK_LOCAL_IP": host, "SPARK_WORKER_DIR": str(folder / f"work-{host}")}
         command = [str(home / "bin" / "spark-class"), *words]
-        started.append(subprocess.Popen(command, env=own, stdout=log, stderr=log, start_new_session=True, cwd=folder))
+        with (folder / f"{host}-{len(started)}.log").open("wb") as log:
+            started.append(
+                subprocess.Popen(command, env=own, stdout=log, stderr=log, start_new_session=True, cwd=folder)
+            )
 
     try:
         start(
@@ -157,7 +164,9 @@ def test_a_cluster_loads_and_asks_through_duplicates_and_deaths(
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.strip().splitlines()[-1] == "[2000, 1999, 1999]"
-    assert {"seen-3-0", "seen-3-1"} <= {p.name for p in marks.iterdir()}, "no task ran twice"
+    seen = {p.name for p in marks.iterdir()}
+    assert {"seen-3-0", "seen-3-1"} <= seen, "no task ran twice"
+    assert "executor-killed" in seen
     rows = content(graph)
     assert [row[0] for row in sorted(rows["A"], key=lambda row: int(str(row[0])))] == list(range(2000))
     assert len(rows["E"]) == 1999

@@ -103,9 +103,15 @@ def test_merging_replaces_adds_and_keeps_the_last_and_again_changes_nothing(
     report = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
     assert [(t.table, t.read, t.written, t.replaced, t.total) for t in report.tables] == [("node:Airport", 4, 4, 1, 7)]
     assert graph.sql("SELECT city, passengers FROM Airport WHERE code = 'LIM'").fetchone() == ("Callao", 2**64 - 1)
-    before = content(graph)
-    load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
-    assert content(graph) == before
+    before = (graph.head, content(graph), files(graph))
+    again = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
+    assert (graph.head, content(graph), files(graph)) == before
+    assert again.commit_id is None
+    assert [(t.read, t.unchanged, t.written) for t in again.tables] == [(4, 4, 0)]
+    pq.write_table(more.set_column(1, "city", pa.array(["Lima", "B", "C", "D"])), parquet)
+    third = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
+    assert [(t.read, t.unchanged, t.written, t.replaced, t.total) for t in third.tables] == [(4, 3, 1, 1, 7)]
+    assert graph.sql("SELECT city FROM Airport WHERE code = 'LIM'").fetchone() == ("Lima",)
     assert graph.sql("SELECT count(*) FROM Route r JOIN Airport a ON r.src = a.id").fetchone() == (4,)
 
 

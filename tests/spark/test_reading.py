@@ -109,7 +109,8 @@ def test_the_source_pushes_no_filters(spark: SparkSession) -> None:
 
 
 def reader_classes() -> list[type]:
-    from omnigraph_sql.spark.reading import QuestionReader, TableReader
+    from omnigraph_sql.spark.asking import QuestionReader
+    from omnigraph_sql.spark.reading import TableReader
 
     return [QuestionReader, TableReader]
 

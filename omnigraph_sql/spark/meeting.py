@@ -1,0 +1,205 @@
+"""Rules about several rows, asked of everything at once: is there anything to look at more closely?
+
+Values meet by their hashes, which tasks sort, cut into ranges and send as bytes: no row of Spark's is made for a row of
+ours. A hash that two values share gives a false alarm, and whoever is alarmed looks at the values themselves. Only a
+missing end could hide behind such a hash, with a chance of one in 2 to the power of 64 for every node there is; what
+hashes begin with is another secret in every load, so that nobody can bring it about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph_sql.base.catalog import TableType
+from omnigraph_sql.spark.digests import row_digests, seeds_of
+from omnigraph_sql.spark.fragments import Part, part_batches
+from omnigraph_sql.spark.ids import Words
+from omnigraph_sql.spark.loose import LooseTable, Tables, each_row, left_rows
+from omnigraph_sql.spark.place import GraphPlace, tables_at
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TASK_VALUES: Final = 2_000_000
+_RANGES_PER_TASK: Final = 4
+_SENT: Final = pa.schema([("b", pa.int32()), ("q", pa.int32()), ("k", pa.int32()), ("h", pa.binary())])
+
+
+class Kind(IntEnum):
+    LOADED = 1
+    HELD = 2
+    ENDED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about values: that a loaded one comes at most `most` times and at least `least` times, those that
+    are held counted too where `counts_held`; that none is held where `is_new`; that every end is loaded or held."""
+
+    most: int | None = None
+    least: int = 0
+    is_new: bool = False
+    counts_held: bool = False
+
+    def alarms(self, loaded: Words, held: Words, ended: Words) -> bool:
+        """Whether some value may break the rule. Every array is in ascending order."""
+        if self.is_new and len(loaded) and len(held) and bool(_among(loaded, held).any()):
+            return True
+        if len(ended) and not bool((_among(ended, loaded) | _among(ended, held)).all()):
+            return True
+        counted = np.sort(np.concatenate((loaded, held[_among(held, loaded)]))) if self.counts_held else loaded
+        runs = _runs(counted)
+        return len(runs) > 0 and bool(
+            (self.most is not None and int(runs.max()) > self.most) or int(runs.min()) < self.least
+        )
+
+
+def _among(values: Words, known: Words) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if not len(known):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    found: np.ndarray[Any, np.dtype[np.bool_]] = known[at] == values
+    return found
+
+
+def _runs(ordered: Words) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """How often each value comes."""
+    if not len(ordered):
+        return np.zeros(0, np.int64)
+    cuts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    return np.diff(np.append(cuts, len(ordered)))
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Which columns of a table a question is about, and as what their values take part."""
+
+    question: int
+    kind: Kind
+    columns: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Meeting:
+    """The questions of one attempt, and who takes part in them."""
+
+    rows: Tables
+    questions: list[Question]
+    loose: list[tuple[LooseTable, list[Take]]]
+    held: list[tuple[TableType, int, list[Take]]]
+    """Tables of the base with the number of their rows."""
+
+    def alarms(self) -> set[int]:
+        """Questions whose answer may be that a rule is broken. One job, whatever the number of questions."""
+        values = sum(table.rows * len(takes) for table, takes in self.loose)
+        values += sum(count * len(takes) for _, count, takes in self.held)
+        if not values or not self.questions:
+            return set()
+        tasks = max(1, -(-values // _TASK_VALUES))
+        ranges, seed = tasks * _RANGES_PER_TASK, seeds_of(self.rows.load_id)[0]
+        sent = [self._loose(table, takes, ranges, seed) for table, takes in self.loose if takes and table.files]
+        sent += [self._held(table, takes, ranges, seed) for table, _, takes in self.held if takes]
+        whole = sent[0]
+        for one in sent[1:]:
+            whole = whole.union(one)
+        met = whole.repartition(tasks, "b") if tasks > 1 else whole.coalesce(1)
+        questions = list(self.questions)
+
+        def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return judged(questions, batches)
+
+        return {row["q"] for row in met.mapInArrow(judge, "q int").collect()}
+
+    def _loose(self, table: LooseTable, takes: list[Take], ranges: int, seed: int) -> DataFrame:
+        place, key = self.rows.load, table.key
+
+        def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return loose_hashes(place, key, takes, ranges, seed, batches)
+
+        return self.rows.files(table).mapInArrow(send, "b int, q int, k int, h binary")
+
+    def _held(self, table: TableType, takes: list[Take], ranges: int, seed: int) -> DataFrame:
+        place, (key, parts) = self.rows.base, self.rows.parts(table)
+
+        def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return held_hashes(place, key, takes, ranges, seed, batches)
+
+        return parts.mapInArrow(send, "b int, q int, k int, h binary")
+
+
+# ---- in tasks ---------------------------------------------------------------------------------------------------
+
+
+def loose_hashes(
+    place: GraphPlace, key: str, takes: Sequence[Take], ranges: int, seed: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What loose files bring along."""
+    tables = tables_at(place)
+    of = tables.type(key)
+    for file in each_row(batches):
+        rows = (batch for batch, _ in left_rows(tables, of, file, _columns(takes)))
+        yield from _sent(rows, takes, ranges, seed)
+
+
+def held_hashes(
+    place: GraphPlace, key: str, takes: Sequence[Take], ranges: int, seed: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What fragments of the base bring along."""
+    tables = tables_at(place)
+    pin = tables.pin(tables.type(key))
+    for row in each_row(batches):
+        yield from _sent(part_batches(tables.tables, pin, Part(row["f"]), _columns(takes)), takes, ranges, seed)
+
+
+def _columns(takes: Sequence[Take]) -> list[str]:
+    return list(dict.fromkeys(name for take in takes for name in take.columns))
+
+
+def _sent(batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int, seed: int) -> Iterator[pa.RecordBatch]:
+    found: list[list[Words]] = [[] for _ in takes]
+    for batch in batches:
+        for take, into in zip(takes, found, strict=True):
+            into.append(_hashed(batch.select(list(take.columns)), seed))
+    bounds = np.array([(1 << 64) * n // ranges for n in range(1, ranges)], np.uint64)
+    for take, parts in zip(takes, found, strict=True):
+        whole = np.concatenate([np.zeros(0, np.uint64), *parts])
+        whole = np.unique(whole) if take.kind is Kind.ENDED else np.sort(whole)
+        cuts = [0, *np.searchsorted(whole, bounds).tolist(), len(whole)]
+        pieces = [(b, whole[cuts[b] : cuts[b + 1]]) for b in range(ranges) if cuts[b] < cuts[b + 1]]
+        count = len(pieces)
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([b for b, _ in pieces], pa.int32()),
+                pa.array([take.question] * count, pa.int32()),
+                pa.array([int(take.kind)] * count, pa.int32()),
+                pa.array([piece.tobytes() for _, piece in pieces], pa.binary()),
+            ],
+            schema=_SENT,
+        )
+
+
+def _hashed(values: pa.RecordBatch, seed: int) -> Words:
+    """Hashes of the rows in which no value is null."""
+    for name in values.schema.names:
+        if values[name].null_count:
+            values = values.filter(values[name].is_valid())
+    return row_digests(values, seed, as_compared=True)
+
+
+def judged(questions: Sequence[Question], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The questions that values of some ranges raise an alarm for."""
+    met: dict[tuple[int, int], list[Words]] = {}
+    for row in each_row(batches):
+        met.setdefault((row["q"], row["k"]), []).append(np.frombuffer(row["h"], np.uint64))
+
+    def sorted_values(question: int, kind: Kind) -> Words:
+        return np.sort(np.concatenate([np.zeros(0, np.uint64), *met.pop((question, int(kind)), [])]))
+
+    alarmed = [n for n, one in enumerate(questions) if one.alarms(*(sorted_values(n, kind) for kind in Kind))]
+    yield pa.RecordBatch.from_arrays([pa.array(alarmed, pa.int32())], names=["q"])
