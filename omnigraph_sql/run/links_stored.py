@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import DST, ID, SRC
 from omnigraph_sql.base.errors import StorageError
 from omnigraph_sql.base.limits import LINKS_CHANGED_MAX
 from omnigraph_sql.engine.store.derived import Array, Damaged, DerivedFiles, StoredArrays
 from omnigraph_sql.engine.store.lookup import pieces
-from omnigraph_sql.run.held import Held, Ints
+from omnigraph_sql.run.held import Held, Ints, joined
+from omnigraph_sql.run.ids import IdIndex
 from omnigraph_sql.run.links_part import Part, part_of
 from omnigraph_sql.run.links_since import Change, parts_since
 
@@ -129,13 +129,13 @@ def _is_simple(out: Part) -> bool:
 
 def _numbered(edges: Held, source: Held, target: Held) -> tuple[Ints, Ints, Ints]:
     """Where every committed edge begins and ends, and its number; edges without one of their ends lead nowhere."""
-    ids = [end.stored_column(ID).array for end in (source, target)]
+    starts = IdIndex.of(source.stored_column(ID).array)
+    ends = starts if source.token == target.token else IdIndex.of(target.stored_column(ID).array)
     heads: list[Array] = []
     tails: list[Array] = []
     for piece in pieces(edges.tables, edges.table, (SRC, DST)):
-        for name, values, into in ((SRC, ids[0], heads), (DST, ids[1], tails)):
-            found = pc.index_in(piece[name], value_set=values).fill_null(-1)
-            into.append(found.to_numpy().astype(np.int64))
+        for name, index, into in ((SRC, starts, heads), (DST, ends, tails)):
+            into.append(index.find(joined(piece[name])))
     if not heads:
         return _NONE, _NONE, _NONE
     head, tail = np.concatenate(heads), np.concatenate(tails)

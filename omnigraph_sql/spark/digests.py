@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph_sql.spark.ids import Words, hashes_of, mixed
+from omnigraph_sql.run.ids import Words, hashes_of, mixed
 
 _NULL = np.uint64(0x6E756C6C)
 

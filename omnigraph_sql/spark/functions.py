@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.spark.ids import Ints
+from omnigraph_sql.run.ids import Ints
 from omnigraph_sql.spark.links import looked_up, neighbors
 from omnigraph_sql.spark.place import GraphPlace
 

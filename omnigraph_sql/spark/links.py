@@ -6,10 +6,15 @@ process of a machine makes both and the others read them.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from time import sleep
 from typing import Final
 
 import numpy as np
@@ -23,13 +28,15 @@ from omnigraph_sql.engine.store.derived import Damaged
 from omnigraph_sql.engine.store.lookup import joined, matching
 from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.run.held import Held
+from omnigraph_sql.run.ids import IdIndex, Ints
 from omnigraph_sql.run.links import Part, merged
-from omnigraph_sql.spark.ids import IdIndex, Ints, longest_run
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 
 _NONE: Final = np.zeros(0, np.int64)
 _STARTS_AT_ONCE: Final = 4096
 """Starts whose walks are held in memory together."""
+_TURN_SECONDS: Final = 0.05
+_TURN_LOOKS_MAX: Final = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,8 @@ def neighbors(place: GraphPlace, edge: str) -> Neighbors:
     tables = tables_at(place)
     of = edge_of(tables, edge)
     links = tables.links(of)
-    part = merged(list(links.side("out").parts))
+    with _in_turn(tables.derived().folder, of.name):
+        part = merged(list(links.side("out").parts))
     source, target = (tables.catalog.node(name) for name in (of.source, of.target))
     assert source is not None
     assert target is not None
@@ -108,17 +116,41 @@ def index(place: GraphPlace, table: str) -> IdIndex:
     tables = tables_at(place)
     held = tables.held(tables.type(table))
     ids = held.column(ID).array
-    files, path, token = tables.derived(), held.table.pin.path, held.token[:32]
-    stored = files.open(path, token)
-    if stored is not None:
-        try:
-            hashes, order = stored.get("hashes"), stored.get("order")
-            return IdIndex(ids, hashes, order, int(stored.notes["most"]))
-        except (Damaged, KeyError):
-            files.drop(path, token)
-    made = IdIndex.of(ids)
-    files.write(path, token, {"hashes": made.hashes, "order": made.order}, {"most": longest_run(made.hashes)})
+    files, path, token = tables.derived(), held.table.pin.path, held.token
+    with _in_turn(files.folder, held.type.name):
+        stored = files.open(path, token)
+        if stored is not None:
+            try:
+                return IdIndex(ids, stored.get("hashes"), stored.get("order"), int(stored.notes["most"]))
+            except (Damaged, KeyError):
+                files.drop(path, token)
+        made = IdIndex.of(ids)
+        files.write(path, token, {"hashes": made.hashes, "order": made.order}, {"most": made.most})
     return made
+
+
+@contextmanager
+def _in_turn(folder: Path, name: str) -> Iterator[None]:
+    """One process of the machine after the other, so that the first makes a file and the others find it.
+
+    Only work is saved by it: whoever cannot have the lock goes on without.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError:
+        yield
+        return
+    try:
+        for _ in range(_TURN_LOOKS_MAX):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                sleep(_TURN_SECONDS)
+        yield
+    finally:
+        os.close(handle)
 
 
 @dataclass(frozen=True, slots=True)

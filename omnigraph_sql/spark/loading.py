@@ -83,7 +83,11 @@ class LoadWish:
 
 
 class NothingChanged(Exception):
-    """Every row of a merge is in the graph as it is: there is nothing to commit."""
+    """Every row of a merge is in the graph as it is: there is nothing to commit. `counts` are those of the tables."""
+
+    def __init__(self, counts: Sequence[TableCount]) -> None:
+        super().__init__()
+        self.counts = counts
 
 
 @dataclass(slots=True)
@@ -137,8 +141,8 @@ class LoadRun:
             return self._report(self.load.publish(self._prepare), published=True)
         except Published:
             return self._report((), already=True)
-        except NothingChanged:
-            return self._report(())
+        except NothingChanged as same:
+            return self._report(same.counts)
         finally:
             if self.load.is_loose:
                 self.changes.discard(list(self.harvest.tables.values()))
@@ -168,7 +172,7 @@ class LoadRun:
         with self.stages.stage("publishing"):
             found = [self.changes.of(rows, txn, tables[key]) for key in sorted(tables)]
         if any(self.unchanged.values()) and all(one.change is None for one in found):
-            raise NothingChanged
+            raise NothingChanged([TableCount(one.pin.key, 0, 0, one.pin.row_count) for one in found])
         return found
 
     def _report(self, counts: Sequence[TableCount], *, already: bool = False, published: bool = False) -> SparkReport:

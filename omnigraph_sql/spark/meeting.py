@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph_sql.base.catalog import TableType
+from omnigraph_sql.run.ids import Words
 from omnigraph_sql.spark.digests import row_digests, seeds_of
 from omnigraph_sql.spark.fragments import Part, part_batches
-from omnigraph_sql.spark.ids import Words
 from omnigraph_sql.spark.loose import LooseTable, Tables, each_row, left_rows
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 

@@ -179,5 +179,10 @@ def check_pipeline(found: PipelineFile, catalog: Catalog) -> list[tuple[Pipeline
         column_names(of, [name for name, _ in source.columns], source.name)
         if of.key and ID in dict(source.columns):
             raise DataError(f"{source.name}: the id of {of.name} follows from its key", hint="leave id out")
+        if found.mode is LoadMode.MERGE and not of.key and ID not in dict(source.columns):
+            raise DataError(
+                f"{source.name}: {of.name} has no key, so merging would add its rows again at every run",
+                hint="give the rows an id, for example id = \"concat_ws('-', a, b)\"",
+            )
         made.append((source, of))
     return made

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import omnigraph_sql as og
 from omnigraph_sql.base.errors import ConstraintViolation, DataError, KeyConflict
@@ -113,19 +115,53 @@ def _road(chance: random.Random, towns: list[str]) -> str:
     return json.dumps({"edge": "Road", "from": chance.choice(ends), "to": chance.choice(ends), "data": data})
 
 
-def judged(folder: Path, made: og.Graph, rows: list[str], mode: str) -> list[Told]:
+HEADER = "code,name,people,height,kind,since"
+
+
+_CODES = ["old", "Bad", '"b4d"', ""]
+
+
+def _mostly(chance: random.Random, good: list[str], bad: list[str]) -> str:
+    return chance.choice(bad if chance.random() < 0.06 else good)
+
+
+def csv_lines(chance: random.Random, count: int) -> list[str]:
+    """Towns as lines of `.csv` after their header, about one in three of them wrong in some way."""
+    made = [HEADER]
+    for _ in range(count):
+        pick = chance.random()
+        if pick < 0.05:
+            made.append(chance.choice(["", "x", "x,y,1,2", "x,y,1,2,big,2001-02-03,more", '"x","q""uote",,,,']))
+            continue
+        town = [_mostly(chance, [chr(97 + n) + chr(97 + m) for n in range(6) for m in range(6)], _CODES)]
+        town.append(_mostly(chance, [f"N{n}" for n in range(300)], ["Old", "", '""', '"O, ld"', " Old", "N1"]))
+        town.append(_mostly(chance, ["", "1", "4294967295"], ["4294967296", "-1", "1.5", "x"]))
+        town.append(_mostly(chance, ["", "0", "9000", "1e3"], ["9000.5", "-0.1", "nan"]))
+        town.append(_mostly(chance, ["", "big", "small"], ["huge"]))
+        town.append(_mostly(chance, ["", "2001-02-03"], ["2001-02-30", "soon"]))
+        made.append(",".join(town))
+    return made
+
+
+def _town_of(line: str) -> dict[str, object]:
+    (values,) = csv.reader([line])
+    return {"type": "Town", "data": dict(zip(HEADER.split(","), values, strict=False))}
+
+
+def judged(folder: Path, made: og.Graph, rows: list[str], mode: str, *, type: str | None = None) -> list[Told]:
     """Load with the local loader, taking the refused row out each time, until nothing is refused.
 
     Which row to take out follows from the refusal: the line it names, or the row with the id it names. Of rows that
-    share a unique value the first one stays; of a source with too many edges, all of this load go.
+    share a unique value the first one stays; of a source with too many edges, all of this load go. With a type, the
+    rows are lines of `.csv`.
     """
-    path = folder / "local.jsonl"
+    path = folder / ("local.jsonl" if type is None else "local.csv")
     left = list(rows)
     told: list[Told] = []
     for _ in range(4 * len(rows) + 1):
         path.write_text("".join(line + "\n" for line in left))
         try:
-            made.load(path, mode=mode)
+            made.load(path, mode=mode, type=type)
             return told
         except DataError as error:
             told += _taken_out(error, left, path)
@@ -138,17 +174,20 @@ def _taken_out(error: DataError, left: list[str], path: Path) -> list[Told]:
         at = int(named[1])
         left[at - 1] = ""
         return [Told.of(at, error.message.replace(str(path), "FILE"))]
+    if path.suffix == ".csv":
+        rows = [(place, _town_of(line)) for place, line in enumerate(left) if line and line != HEADER]
+    else:
+        rows = [(place, json.loads(line)) for place, line in enumerate(left) if line]
     found = []
-    for place in _places(error, left):
+    for place in _places(error, rows):
         left[place] = ""
         found.append(Told.of(place + 1, error.message))
     assert found, error.message
     return found
 
 
-def _places(error: DataError, left: list[str]) -> list[int]:
+def _places(error: DataError, rows: list[tuple[int, dict[str, Any]]]) -> list[int]:
     """Lines a refusal without a line is about."""
-    rows = [(place, json.loads(line)) for place, line in enumerate(left) if line]
     match error:
         case KeyConflict():
             return [place for place, row in rows if own(row) == error.id][:1]
@@ -161,18 +200,13 @@ def _places(error: DataError, left: list[str]) -> list[int]:
             return (second or [place for place, row in rows if own(row) == error.ids[0]])[:1]
         case ConstraintViolation(rule="endpoint"):
             side = "from" if "comes from" in error.message else "to"
-            same = [p for p, r in rows if "edge" in r and r[side] == error.value and r["edge"] == error.type]
-            return [p for p in same if own(left_row(left[p])) in (error.ids[0], None)][:1]
+            same = [(p, r) for p, r in rows if "edge" in r and r[side] == error.value and r["edge"] == error.type]
+            return [p for p, r in same if own(r) in (error.ids[0], None)][:1]
         case _:
             return []
 
 
-def left_row(line: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(line)
-    return found
-
-
-def own(row: dict[str, object]) -> str | None:
+def own(row: dict[str, Any]) -> str | None:
     """The id of a row, where it follows from what it holds."""
     data = row.get("data", {})
     assert isinstance(data, dict)

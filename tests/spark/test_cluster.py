@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pytest
 import omnigraph_sql as og
 from omnigraph_sql.spark.sessions import missing
 from tests.spark.air import content
+from tests.spark.conftest import KEY, SECRET
 
 FULL = os.environ.get("OMNI_SPARK") == "full"
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,3 +172,47 @@ def test_a_cluster_loads_and_asks_through_duplicates_and_deaths(
     rows = content(graph)
     assert [row[0] for row in sorted(rows["A"], key=lambda row: int(str(row[0])))] == list(range(2000))
     assert len(rows["E"]) == 1999
+
+
+FAR = """
+import json, sys
+from omnigraph_sql.spark import load, register, session
+uri, master, python, events = sys.argv[1:]
+options = json.load(sys.stdin)
+settings = {
+    "spark.pyspark.python": python, "spark.pyspark.driver.python": sys.executable, "spark.executor.memory": "700m",
+    "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2",
+    "spark.cores.max": "2", "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
+    "spark.eventLog.dir": events,
+}
+with session(master, **settings) as spark:
+    nodes = spark.range(0, 1000, numPartitions=4).selectExpr("CAST(id AS INT) AS k", "'n' AS name")
+    links = spark.range(0, 999).selectExpr("CAST(id AS STRING) AS src", "CAST(id + 1 AS STRING) AS dst")
+    load(spark, uri, {"A": nodes, "E": links}, mode="append", storage_options=options)
+    again = load(spark, uri, {"A": nodes}, mode="merge", storage_options=options)
+    register(spark, uri, storage_options=options)
+    found = spark.sql("SELECT count(*), sum(og_degree('E', id)) FROM A").first()
+    asked = spark.sql("SELECT count(*) FROM gq('match { $a: A  $a e $b } return { $a.k as a }')").first()
+    print(json.dumps([*found, *asked, again.commit_id]))
+"""
+
+
+def test_a_cluster_works_on_an_object_store_and_no_log_has_a_secret(
+    master: str, workers_python: Path, tmp_path: Path, options: dict[str, str]
+) -> None:
+    uri = "s3://graphs/cluster/g.omni"
+    graph = og.init(uri, schema="node A { k: I32 @key  name: String? }  edge E: A -> A", storage_options=options)
+    events = tmp_path / "events"
+    events.mkdir()
+    command = [sys.executable, "-c", FAR, uri, master, str(workers_python), f"file://{events}"]
+    done = subprocess.run(
+        command, input=json.dumps(options), capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout.strip().splitlines()[-1]) == [1000, 999, 999, None]
+    assert len(content(graph)["E"]) == 999
+    logs = [path.read_text(errors="replace") for path in events.rglob("*") if path.is_file()]
+    logs += [path.read_text(errors="replace") for path in tmp_path.parent.rglob("std*") if path.is_file()]
+    assert any("SparkListenerJobEnd" in text for text in logs)
+    for secret in (KEY, SECRET):
+        assert not any(secret in text for text in (*logs, done.stdout, done.stderr))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ from omnigraph_sql.spark.place import place_of
 from omnigraph_sql.spark.registering import register
 from omnigraph_sql.spark.sessions import missing
 from tests.spark.air import content
+from tests.spark.conftest import KEY, SECRET
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +28,6 @@ SCHEMA = "node A { k: I32 @key  name: String? }  edge E: A -> A"
 POINTS = ["arm.before", "arm.after", "commit.after_table", "confirm.after", "publish.before", "publish.after"]
 BEFORE = {"A": [(1, "one")], "E": []}
 AFTER = {"A": [(1, "one"), (2, "two")], "E": [("1", "2")]}
-KEY, SECRET = "AKIDMARKER", "SECRETMARKER/+x"
 
 
 class Death(BaseException):
@@ -100,34 +98,72 @@ def test_a_driver_that_is_killed_leaves_the_state_before_or_after(tmp_path: Path
     healed.sql("INSERT INTO A (k) VALUES (9)")
 
 
-@pytest.fixture(scope="module")
-def options() -> Iterator[dict[str, str]]:
-    server_module = pytest.importorskip("moto.server", reason="the object store is emulated by moto[server]")
-    boto3 = pytest.importorskip("boto3", reason="the bucket is made with boto3")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = server_module.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        url = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
-        client = boto3.client(
-            "s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id=KEY, aws_secret_access_key=SECRET
-        )
-        client.create_bucket(Bucket="graphs")
-        yield {
-            "aws_endpoint": url,
-            "aws_access_key_id": KEY,
-            "aws_secret_access_key": SECRET,
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-            "aws_virtual_hosted_style_request": "false",
-        }
-    finally:
-        server.stop()
+STREAM = """
+import sys
+from omnigraph_sql.spark import session, use_source
+uri, source, checkpoint = sys.argv[1:]
+with session("local[1]") as spark:
+    use_source(spark)
+    rows = spark.readStream.schema("k int, name string").json(source)
+    sink = rows.writeStream.format("omnigraph").options(graph=uri, type="A", app="nightly")
+    sink.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
+"""
+KILLS = """
+import os, signal
+from pathlib import Path
+from omnigraph_sql.base.seams import NoFailpoints
+
+def hit(self, name):
+    mark = Path(os.environ["KILLED"])
+    if name == "publish.after" and not mark.exists():
+        mark.touch()
+        above = os.getpid()
+        while Path(f"/proc/{above}/comm").read_text().strip() != "java":
+            above = int(Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(above, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+NoFailpoints.hit = hit
+"""
+
+
+@pytest.mark.skipif(not FULL, reason="the full run kills drivers")
+def test_a_stream_killed_between_publishing_and_its_checkpoint_goes_on_without_doubles(tmp_path: Path) -> None:
+    if missing() is not None:
+        pytest.skip(str(missing()))
+    graph = made(tmp_path)
+    source, hooks, mark = tmp_path / "in", tmp_path / "hooks", tmp_path / "killed"
+    source.mkdir()
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(KILLS)
+    (source / "1.json").write_text('{"k": 2, "name": "two"}\n')
+    command = [sys.executable, "-c", STREAM, graph.uri, str(source), str(tmp_path / "checkpoint")]
+    env = {**os.environ, "PYTHONPATH": str(hooks), "KILLED": str(mark)}
+    first = subprocess.run(command, capture_output=True, check=False, env=env)
+    assert mark.exists(), first.stderr.decode()
+    assert first.returncode != 0
+    assert not (tmp_path / "checkpoint" / "commits" / "0").exists()
+    again = subprocess.run(command, capture_output=True, check=False)
+    assert again.returncode == 0, again.stderr.decode()
+    assert (tmp_path / "checkpoint" / "commits" / "0").exists()
+    seen = og.open(graph.uri)
+    assert content(seen)["A"] == AFTER["A"]
+    assert len(seen.commits()) == 3
 
 
 def test_a_graph_on_an_object_store_is_loaded_and_read_without_a_secret_in_a_plan(
-    spark: SparkSession, options: dict[str, str]
+    spark: SparkSession, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from pyspark.serializers import CloudPickleSerializer
+
+    closures: list[bytes] = []
+    pickled: Any = CloudPickleSerializer.dumps
+
+    def kept(self: Any, what: Any) -> bytes:
+        closures.append(pickled(self, what))
+        return closures[-1]
+
+    monkeypatch.setattr(CloudPickleSerializer, "dumps", kept)
     uri = "s3://graphs/spark/g.omni"
     graph = og.init(uri, schema=SCHEMA, storage_options=options)
     graph.sql("INSERT INTO A (k, name) VALUES (1, 'one')")
@@ -145,6 +181,8 @@ def test_a_graph_on_an_object_store_is_loaded_and_read_without_a_secret_in_a_pla
     assert [tuple(row) for row in frame.collect()] == [("one", 1), ("TWO", 0)]
     shown = frame._jdf.queryExecution().toString()
     travelling = pickle.dumps(known.place) + repr(place_of(spark, uri, "main", options)).encode()
+    assert len(closures) > 5
     for secret in (KEY, SECRET):
         assert secret not in shown
         assert secret.encode() not in travelling
+        assert not any(secret.encode() in closure for closure in closures)

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph_sql.run.ids import IdIndex, hashes_of
 from omnigraph_sql.spark.digests import row_digests
-from omnigraph_sql.spark.ids import IdIndex, hashes_of
 from omnigraph_sql.spark.meeting import Question
 
 SCHEMA = pa.schema(

@@ -17,9 +17,10 @@ from omnigraph_sql.base.errors import ConstraintViolation, DataError, OmniError,
 from omnigraph_sql.engine.load.publishing import Delivery
 from omnigraph_sql.spark import loading
 from omnigraph_sql.spark.loading import load
-from omnigraph_sql.spark.registering import plain, use_source
+from omnigraph_sql.spark.registering import plain, register, use_source
 from omnigraph_sql.spark.report import RowsRefused
 from tests.spark import dirty
+from tests.spark.air import SCHEMA as AIR
 from tests.spark.air import air, airports, content
 from tests.spark.dirty import Told
 
@@ -57,6 +58,23 @@ def test_spark_takes_and_refuses_what_the_local_loader_does(
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)
     assert report.rows_refused == len(wanted)
+
+
+@pytest.mark.parametrize("seed", range(20) if FULL else [1])
+def test_spark_takes_and_refuses_lines_of_csv_as_the_local_loader_does(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    rows, mode = dirty.csv_lines(chance, 60), chance.choice(["append", "merge"])
+    path = tmp_path / "far.csv"
+    path.write_text("".join(line + "\n" for line in rows))
+    near, far = dirty.graph(tmp_path, "near"), dirty.graph(tmp_path, "far")
+    wanted = dirty.judged(tmp_path, near, rows, mode, type="Town")
+    report = load(spark, far.uri, {"Town": str(path)}, mode=mode, on_error="skip")
+    found = [Told.of(r.row, r.reason.replace(str(path), "FILE")) for r in report.refusals]
+    assert sorted(found, key=repr) == sorted(wanted, key=repr)
+    assert content(far) == content(near)
 
 
 def test_a_refused_row_refuses_the_load_and_leaves_no_trace(
@@ -107,12 +125,48 @@ def test_merging_replaces_adds_and_keeps_the_last_and_again_changes_nothing(
     again = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
     assert (graph.head, content(graph), files(graph)) == before
     assert again.commit_id is None
-    assert [(t.read, t.unchanged, t.written) for t in again.tables] == [(4, 4, 0)]
+    assert [(t.read, t.unchanged, t.written, t.total) for t in again.tables] == [(4, 4, 0, 7)]
     pq.write_table(more.set_column(1, "city", pa.array(["Lima", "B", "C", "D"])), parquet)
     third = load(spark, graph.uri, {"Airport": str(parquet)}, mode="merge")
     assert [(t.read, t.unchanged, t.written, t.replaced, t.total) for t in third.tables] == [(4, 3, 1, 1, 7)]
     assert graph.sql("SELECT city FROM Airport WHERE code = 'LIM'").fetchone() == ("Lima",)
     assert graph.sql("SELECT count(*) FROM Route r JOIN Airport a ON r.src = a.id").fetchone() == (4,)
+
+
+def test_every_type_goes_through_spark_and_back_without_loss(spark: SparkSession, tmp_path: Path) -> None:
+    old, new = air(tmp_path, "old"), og.init(tmp_path / "new.omni", schema=AIR)
+    known = register(spark, old.uri, prefix="trip_")
+    rows = {of.name: spark.table(f"trip_{of.name}") for of in old.catalog.tables()}
+    for of in old.catalog.tables():
+        if of.key:
+            rows[of.name] = rows[of.name].drop("id")
+    load(spark, new.uri, rows, mode="append")
+    assert content(new) == content(old)
+    assert known.views == tuple(f"trip_{of.name}" for of in old.catalog.tables())
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "words"),
+    [
+        ("k int, u bigint", 2**32, "4294967296"),
+        ("k int, u bigint", -1, "-1"),
+        ("k int, u decimal(20,0)", 2**64 - 1, "18446744073709551615"),
+        ("k int, u double", 1.5, "1.5"),
+        ("k int, w decimal(20,0)", -1, "-1"),
+        ("k int, v array<float>", [1.0], "Vector(2)"),
+    ],
+)
+def test_a_value_that_its_type_cannot_hold_is_refused_with_its_row(
+    spark: SparkSession, tmp_path: Path, schema: str, value: Any, words: str
+) -> None:
+    from decimal import Decimal
+
+    graph = og.init(tmp_path / "g.omni", schema="node P { k: I32 @key  u: U32?  w: U64?  v: Vector(2)? }")
+    given = Decimal(value) if "decimal" in schema else value
+    report = load(spark, graph.uri, {"P": frame(spark, [(1, given)], schema)}, mode="append", on_error="skip")
+    (refused,) = report.refusals
+    assert words in refused.reason
+    assert report.tables[0].refused == 1
 
 
 def test_overwriting_replaces_a_table_and_refuses_to_leave_edges_behind(spark: SparkSession, graph: og.Graph) -> None:

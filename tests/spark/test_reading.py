@@ -152,6 +152,17 @@ def test_the_past_is_read_by_version_by_commit_and_by_instant(spark: SparkSessio
         assert [row["k"] for row in found.collect()] == [1], options
 
 
+def test_a_branch_is_read_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key }")
+    graph.create_branch("review/x")
+    graph.checkout("review/x").sql("INSERT INTO A (k) VALUES (7)")
+    rows = reading(spark, GraphPlace(graph.uri, "review/x")).option("type", "A").load().collect()
+    assert [row["k"] for row in rows] == [7]
+    assert register(spark, graph.uri, branch="review/x", prefix="side_").views == ("side_A",)
+    assert spark.sql("SELECT count(*) FROM side_A").first() == (1,)
+    assert reading(spark, GraphPlace(graph.uri)).option("type", "A").load().count() == 0
+
+
 def test_a_registered_graph_stays_at_its_snapshot_while_others_write(spark: SparkSession, tmp_path: Path) -> None:
     graph = air(tmp_path)
     known = register(spark, graph.uri, prefix="still_")
