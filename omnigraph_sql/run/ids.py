@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+Number = TypeVar("Number", np.int64, np.uint64)
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31))
@@ -55,6 +56,12 @@ class IdIndex:
             same = pc.equal(self.ids.take(pa.array(number)), wanted).fill_null(False).to_numpy(zero_copy_only=False)
             found = np.where(same, number, found)
         return found
+
+
+def ascending(numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Each of the numbers once, in order. Sorting is many times faster than the hashing that numpy's own way does."""
+    ordered = np.sort(numbers)
+    return ordered[np.concatenate((np.ones(1, np.bool_), ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
 def longest_run(ordered: Words) -> int:

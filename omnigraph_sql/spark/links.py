@@ -28,7 +28,7 @@ from omnigraph_sql.engine.store.derived import Damaged
 from omnigraph_sql.engine.store.lookup import joined, matching
 from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.run.held import Held
-from omnigraph_sql.run.ids import IdIndex, Ints
+from omnigraph_sql.run.ids import IdIndex, Ints, ascending
 from omnigraph_sql.run.links import Part, merged
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 
@@ -77,13 +77,13 @@ class Neighbors:
         for hop in range(hops):
             owners, at = np.divmod(ring, nodes)
             which, place = self.part.places(at)
-            far = np.unique(owners[which] * nodes + self.part.ends[place])
+            far = ascending(owners[which] * nodes + self.part.ends[place])
             if hop == 0:
                 found.append(np.intersect1d(far, own, assume_unique=True))
             ring = np.setdiff1d(far, seen, assume_unique=True)
             found.append(ring)
-            seen = np.union1d(seen, ring)
-        owner, node = np.divmod(np.unique(np.concatenate(found)), nodes)
+            seen = np.concatenate((seen, ring))
+        owner, node = np.divmod(ascending(np.concatenate(found)), nodes)
         return owner, node
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph_sql.base.catalog import TableType
-from omnigraph_sql.run.ids import Words
+from omnigraph_sql.run.ids import Words, ascending
 from omnigraph_sql.spark.digests import row_digests, seeds_of
 from omnigraph_sql.spark.fragments import Part, part_batches
 from omnigraph_sql.spark.loose import LooseTable, Tables, each_row, left_rows
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _TASK_VALUES: Final = 2_000_000
+_NONE: Final = np.zeros(0, np.uint64)
 _RANGES_PER_TASK: Final = 4
 _SENT: Final = pa.schema([("b", pa.int32()), ("q", pa.int32()), ("k", pa.int32()), ("h", pa.binary())])
 
@@ -162,14 +163,16 @@ def _columns(takes: Sequence[Take]) -> list[str]:
 
 
 def _sent(batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int, seed: int) -> Iterator[pa.RecordBatch]:
-    found: list[list[Words]] = [[] for _ in takes]
+    found: dict[tuple[str, ...], list[Words]] = {take.columns: [] for take in takes}
     for batch in batches:
-        for take, into in zip(takes, found, strict=True):
-            into.append(_hashed(batch.select(list(take.columns)), seed))
+        for columns, into in found.items():
+            into.append(_hashed(batch.select(list(columns)), seed))
+    ordered = {columns: np.sort(np.concatenate([_NONE, *parts])) for columns, parts in found.items()}
     bounds = np.array([(1 << 64) * n // ranges for n in range(1, ranges)], np.uint64)
-    for take, parts in zip(takes, found, strict=True):
-        whole = np.concatenate([np.zeros(0, np.uint64), *parts])
-        whole = np.unique(whole) if take.kind is Kind.ENDED else np.sort(whole)
+    for take in takes:
+        whole = ordered[take.columns]
+        if take.kind is Kind.ENDED:
+            whole = ascending(whole)
         cuts = [0, *np.searchsorted(whole, bounds).tolist(), len(whole)]
         pieces = [(b, whole[cuts[b] : cuts[b + 1]]) for b in range(ranges) if cuts[b] < cuts[b + 1]]
         count = len(pieces)
@@ -199,7 +202,7 @@ def judged(questions: Sequence[Question], batches: Iterable[pa.RecordBatch]) -> 
         met.setdefault((row["q"], row["k"]), []).append(np.frombuffer(row["h"], np.uint64))
 
     def sorted_values(question: int, kind: Kind) -> Words:
-        return np.sort(np.concatenate([np.zeros(0, np.uint64), *met.pop((question, int(kind)), [])]))
+        return np.sort(np.concatenate([_NONE, *met.pop((question, int(kind)), [])]))
 
     alarmed = [n for n, one in enumerate(questions) if one.alarms(*(sorted_values(n, kind) for kind in Kind))]
     yield pa.RecordBatch.from_arrays([pa.array(alarmed, pa.int32())], names=["q"])

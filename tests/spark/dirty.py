@@ -164,11 +164,11 @@ def judged(folder: Path, made: og.Graph, rows: list[str], mode: str, *, type: st
             made.load(path, mode=mode, type=type)
             return told
         except DataError as error:
-            told += _taken_out(error, left, path)
+            told += _taken_out(error, left, path, merges=mode == "merge")
     raise AssertionError("the local loader never came to an end")
 
 
-def _taken_out(error: DataError, left: list[str], path: Path) -> list[Told]:
+def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -> list[Told]:
     named = re.match(rf"{re.escape(str(path))}, line (\d+)", error.message)
     if named is not None:
         at = int(named[1])
@@ -179,9 +179,15 @@ def _taken_out(error: DataError, left: list[str], path: Path) -> list[Told]:
     else:
         rows = [(place, json.loads(line)) for place, line in enumerate(left) if line]
     found = []
+    ids = {place: own(row) for place, row in rows}
     for place in _places(error, rows):
-        left[place] = ""
-        found.append(Told.of(place + 1, error.message))
+        if not left[place]:
+            continue
+        # Of rows with one id a merge keeps the last: that one is refused, and those before it have gone already.
+        same = [p for p, one in ids.items() if one == ids[place] is not None] if merges else [place]
+        for one in same or [place]:
+            left[one] = ""
+        found.append(Told.of(max(same or [place]) + 1, error.message))
     assert found, error.message
     return found
 
