@@ -58,7 +58,10 @@ def _chosen(table: pa.Table, kind: str, names: Sequence[str]) -> tuple[str | Non
     known = table.schema.names
     for name in names:
         if name not in known:
-            raise DataError(f"there is no column {name!r}", hint=f"the columns are {', '.join(known)}")
+            raise DataError(
+                f"there is no column {name!r}",
+                hint=f"the last rows are drawn, and their columns are {', '.join(known)}",
+            )
     if len(names) > 1:
         return names[0], names[1]
     numeric = [f.name for f in table.schema if kind_text(f.type)[0] in "IUF" and kind_text(f.type)[1:].isdigit()]

@@ -23,6 +23,9 @@ _PLAIN: Final = "\x1b[0m"
 _DOTS: Final = "·"
 _ELLIPSIS: Final = "…"
 _NARROWEST: Final = 4
+_ROWS_MIN, _ROWS_MAX = 4, 40
+_LINES_AROUND_ROWS: Final = 11
+"""Four above, three of dots, two below, the prompt and the toolbar."""
 _VERTICAL_RULE: Final = 8
 
 
@@ -173,6 +176,11 @@ def box(table: pa.Table, cell: Cell, look: Look, total: int | None = None) -> li
     hidden = f", {_counted(table.num_columns - _named(columns), 'column')} not shown" if _gap(columns) else ""
     shown = f" ({head + tail} shown)" if partly else ""
     return [*lines, look.dim(f"{_counted(total, 'row')}{shown}{hidden}")]
+
+
+def rows_that_fit(lines: int) -> int:
+    """How many rows of a box are shown on a screen of so many lines, so that the prompt below it is seen as well."""
+    return max(_ROWS_MIN, min(_ROWS_MAX, lines - _LINES_AROUND_ROWS))
 
 
 def _shown_rows(rows: int, most: int) -> tuple[int, int]:

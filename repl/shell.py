@@ -17,7 +17,7 @@ from omnigraph_sql.repl.last import Last
 from omnigraph_sql.repl.lent import Lent, Options
 from omnigraph_sql.repl.named import Queries
 from omnigraph_sql.repl.places import Places
-from omnigraph_sql.repl.render import Look, box, is_wide, vertical
+from omnigraph_sql.repl.render import Look, box, is_wide, rows_that_fit, vertical
 from omnigraph_sql.repl.screen import Screen
 from omnigraph_sql.repl.settings import FIELDS, Loaded, Settings, parsed
 from omnigraph_sql.repl.work import Answer, Order, Piece, State, Work, pieces_of
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BOX: Final = "box"
-_ROWS_AUTO_MAX: Final = 40
-_LINES_AROUND_A_BOX: Final = 9
 _PROGRESS_SECONDS: Final = 1.0
 _OPENING_SECONDS: Final = 0.3
 _LEVELS_OF_FILES: Final = 16
@@ -260,8 +258,7 @@ class Shell:
 
     def look(self) -> Look:
         settings = self.settings
-        lines = max(10, min(_ROWS_AUTO_MAX, self.screen.lines - _LINES_AROUND_A_BOX))
-        rows = {"auto": lines, "all": 0}.get(settings.rows)
+        rows = {"auto": rows_that_fit(self.screen.lines), "all": 0}.get(settings.rows)
         return Look(
             max(self.screen.columns, 20),
             int(settings.rows) if rows is None else rows,

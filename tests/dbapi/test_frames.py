@@ -140,3 +140,15 @@ def test_what_duckdb_makes_can_be_loaded(con: og.Connection) -> None:
     con.graph.load(made, type="City", mode="append")
     duck.close()
     assert con.execute("SELECT count(*) FROM City").fetchone() == (8,)
+
+
+def test_pandas_may_name_the_branch_as_a_schema_and_fill_lists_of_a_table_that_is_there(engine: sa.Engine) -> None:
+    frame = pd.DataFrame({"k": ["a", "b"], "n": [1, 2]})
+    assert frame.to_sql("named", engine, index=False, schema="main") == 2
+    assert pd.read_sql_table("named", engine, schema="main")["n"].tolist() == [1, 2]
+    tagged = sa.Table("tagged", sa.MetaData(), sa.Column("k", sa.Text), sa.Column("tags", sa.ARRAY(sa.Text)))
+    tagged.create(engine)
+    lists = pd.DataFrame({"k": ["a", "b"], "tags": [["x", "y"], []]})
+    assert lists.to_sql("tagged", engine, index=False, if_exists="append", dtype={"tags": sa.ARRAY(sa.Text)}) == 2
+    with engine.connect() as connection:
+        assert connection.execute(sa.select(tagged).order_by(tagged.c.k)).all() == [("a", ["x", "y"]), ("b", [])]

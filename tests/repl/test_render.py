@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph_sql.cli.formats import cell
-from omnigraph_sql.repl.render import Look, box, cut, is_wide, kind_text, vertical, width
+from omnigraph_sql.repl.render import Look, box, cut, is_wide, kind_text, rows_that_fit, vertical, width
 
 WIDE = "東京"
 
@@ -25,6 +25,13 @@ def test_the_box_counts_wide_letters_twice() -> None:
         "└────────┴──────┘",
         "3 rows",
     ]
+
+
+@pytest.mark.parametrize("lines", [15, 16, 24, 30, 40, 51, 52, 100])
+@pytest.mark.parametrize("rows", [1, 4, 7, 8, 19, 40, 43, 44, 100_000])
+def test_a_box_leaves_room_for_the_prompt_and_needs_no_pager(lines: int, rows: int) -> None:
+    shown = box(pa.table({"n": range(rows)}), cell, Look(rows=rows_that_fit(lines)))
+    assert len(shown) + 2 <= lines
 
 
 @pytest.mark.parametrize("columns", range(20, 130, 7))
