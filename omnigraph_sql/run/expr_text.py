@@ -35,6 +35,7 @@ from omnigraph_sql.base.types import (
 )
 from omnigraph_sql.bind.gq_values import exact
 from omnigraph_sql.run.calls import aggregate_name, call_text
+from omnigraph_sql.run.exact import is_held, told_exactly
 from omnigraph_sql.run.relation import Build, quoted
 from omnigraph_sql.run.scalars import engine_type, is_known, scalar
 from omnigraph_sql.run.search_match import text_match
@@ -169,6 +170,9 @@ def _exact(literal: ex.Literal, of: DataType) -> ex.Literal:
 
 
 def _compare(expr: ex.Compare, build: Build) -> str:
+    told = told_exactly(expr)
+    if told is not expr:
+        return expr_text(told, build)
     left, right = fitted(expr.left, expr.right)
     op = {"!=": "<>"}.get(expr.op, expr.op.upper())
     return f"({_wide_text(left, right, build)} {op} {_wide_text(right, left, build)})"
@@ -183,7 +187,11 @@ def _wide_text(side: Expr, other: Expr, build: Build) -> str:
 def _in_list(expr: ex.InList, build: Build) -> str:
     if not expr.items:
         return "TRUE" if expr.negated else "FALSE"
-    items = [expr_text(fitted(expr.operand, item)[1], build) for item in expr.items]
+    held = [item for item in expr.items if is_held(item, expr.operand.type)]
+    if not held:
+        # None of them is a value of the type, so the first is as good as all.
+        return _compare(ex.Compare("!=" if expr.negated else "=", expr.operand, expr.items[0]), build)
+    items = [expr_text(fitted(expr.operand, item)[1], build) for item in held]
     word = "NOT IN" if expr.negated else "IN"
     return f"({expr_text(expr.operand, build)} {word} ({', '.join(items)}))"
 
