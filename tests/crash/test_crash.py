@@ -36,7 +36,6 @@ FULL = os.environ.get("OMNI_CRASH") == "full"
 SEED = int(os.environ.get("OMNI_SEED", "7"))
 KILLS_MIN = 300
 _DARK = {
-    "store.remove": "clears up after a load that was refused",
     "manifest.fork": "makes a branch",
     "store.sync": "not by default; losses of power go through every sync",
 }

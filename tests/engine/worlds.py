@@ -170,3 +170,8 @@ class Foreign:
         pin = replace(pin_of(self.world, MAIN, name), branch=branch)
         made = lance.write_dataset(people({key: 99}, name), self.world.tables.address(pin.path, branch), mode="append")
         return int(made.version)
+
+    def newest(self, name: str = "Person") -> int:
+        import lance
+
+        return int(lance.dataset(self.world.tables.address(pin_of(self.world, MAIN, name).path, None)).version)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph_sql.base.errors import ConflictError
 from omnigraph_sql.engine.store import manifest_table, versions
 from omnigraph_sql.engine.store.root import MANIFEST
 from omnigraph_sql.engine.store.versions import has_successor
-from tests.engine.worlds import Foreign, at, make, pin_of, upsert
+from tests.engine.worlds import Foreign, at, make, pin_of, sidecars, upsert
 
 
 @pytest.fixture
@@ -63,3 +64,15 @@ def test_a_table_that_somebody_else_moved_is_noticed(root: Path) -> None:
     assert world.tables.moved(pin, None) is None
     made = Foreign(world).append("foreign")
     assert world.tables.moved(pin, None) == made == pin.version + 1
+
+
+def test_a_table_somebody_else_wrote_to_is_refused_before_anything_is_announced(tmp_path: Path) -> None:
+    world = make(tmp_path / "g")
+    upsert(world, {"a": 1})
+    made = Foreign(world).append("foreign")
+    for writer in (world, at(tmp_path / "g")):
+        with pytest.raises(ConflictError) as caught:
+            upsert(writer, {"b": 2})
+        assert caught.value.code == "drift"
+        assert sidecars(writer) == []
+        assert Foreign(writer).newest() == made
