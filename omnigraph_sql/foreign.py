@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph_sql.base.catalog import Catalog, EdgeType, TableType
 from omnigraph_sql.base.errors import InternalError
 from omnigraph_sql.base.process import enter_engine
-from omnigraph_sql.base.seams import IdSource
+from omnigraph_sql.base.seams import IdSource, Pause
 from omnigraph_sql.engine import opening
 from omnigraph_sql.engine.load.publishing import Delivery, Prepare
 from omnigraph_sql.engine.load.readers import source_type
@@ -73,6 +73,10 @@ class PinnedTables:
     @property
     def ids(self) -> IdSource:
         return self.world.seams.ids
+
+    @property
+    def pause(self) -> Pause:
+        return self.world.seams.pause
 
     def type(self, name: str, shown: str = "the option type") -> TableType:
         """Raises DataError when the schema has no such type; `shown` is who asks for it."""

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from time import sleep
 from typing import Final
 
 import numpy as np
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import ID, EdgeType, TableType
 from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.base.seams import Pause
 from omnigraph_sql.engine.store.derived import Damaged
 from omnigraph_sql.engine.store.lookup import joined, matching
 from omnigraph_sql.foreign import PinnedTables
@@ -101,7 +101,7 @@ def neighbors(place: GraphPlace, edge: str) -> Neighbors:
     tables = tables_at(place)
     of = edge_of(tables, edge)
     links = tables.links(of)
-    with _in_turn(tables.derived().folder, of.name):
+    with _in_turn(tables.derived().folder, of.name, tables.pause):
         part = merged(list(links.side("out").parts))
     source, target = (tables.catalog.node(name) for name in (of.source, of.target))
     assert source is not None
@@ -117,7 +117,7 @@ def index(place: GraphPlace, table: str) -> IdIndex:
     held = tables.held(tables.type(table))
     ids = held.column(ID).array
     files, path, token = tables.derived(), held.table.pin.path, held.token
-    with _in_turn(files.folder, held.type.name):
+    with _in_turn(files.folder, held.type.name, tables.pause):
         stored = files.open(path, token)
         if stored is not None:
             try:
@@ -130,7 +130,7 @@ def index(place: GraphPlace, table: str) -> IdIndex:
 
 
 @contextmanager
-def _in_turn(folder: Path, name: str) -> Iterator[None]:
+def _in_turn(folder: Path, name: str, pause: Pause) -> Iterator[None]:
     """One process of the machine after the other, so that the first makes a file and the others find it.
 
     Only work is saved by it: whoever cannot have the lock goes on without.
@@ -147,7 +147,7 @@ def _in_turn(folder: Path, name: str) -> Iterator[None]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError:
-                sleep(_TURN_SECONDS)
+                pause.seconds(_TURN_SECONDS)
         yield
     finally:
         os.close(handle)
