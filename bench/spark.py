@@ -5,7 +5,8 @@ python bench/spark.py --nodes 200000   smaller; edges are four times as many
 
 Every pair is measured in turn, round by round, and the median of the ratios counts. Loading checks keys, a range, a
 unique property, both ends of every edge and how many edges leave a node; the copy it is compared with checks nothing.
-The rate of a function counts in processor time. Exits with 1 when a ceiling is passed. With fewer nodes what a job costs whatever its size weighs more.
+The rate of a function counts in processor time. Exits with 1 when a ceiling is passed. With fewer nodes, what a job
+costs whatever its size weighs more.
 """
 
 from __future__ import annotations
