@@ -1,7 +1,7 @@
 """Rows told from each other by a few bytes: two numbers that follow from every value a row has.
 
 Rows with equal values have equal numbers. Others have them too about once in 2 to the power of 128 pairs: what the
-numbers begin with is another secret in every load, so that nobody can make such rows on purpose.
+numbers begin with is a secret of every attempt, so that nobody can make such rows on purpose.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ def row_digests(batch: pa.RecordBatch, seed: int, *, as_compared: bool = False) 
 
 
 def _as_compared(column: pa.Array) -> pa.Array:
+    if isinstance(column, pa.FixedSizeListArray):
+        column = column.cast(pa.list_(column.type.value_type))
+    if isinstance(column, pa.ListArray):
+        # Offsets of a slice would be one, which cannot be combined with a mask.
+        offsets, nulls = pa.array(np.asarray(column.offsets)), column.is_null() if column.null_count else None
+        return pa.ListArray.from_arrays(offsets, _as_compared(column.values), mask=nulls)
     if not pa.types.is_floating(column.type):
         return column
     plain = np.asarray(column.fill_null(0)) + 0.0

@@ -156,7 +156,8 @@ class LoadRun:
     def _prepare(self, txn: WriteTxn) -> list[FilesChange]:
         """Check the rows against the base of an attempt and say what they change."""
         self.changes.bring_back()
-        rows = Tables(self.spark, self.place, self.place.at(txn.base.manifest_version), self.load.load_id)
+        base, secret = self.place.at(txn.base.manifest_version), self.load.base.ids.uuid()
+        rows = Tables(self.spark, self.place, base, self.load.load_id, secret)
         tables = {key: LooseTable(t.type, t.files, t.fresh) for key, t in self.harvest.tables.items()}
         origins = [held.origins for held in self.harvest.inputs]
         mode = LoadMode(self.wish.mode)

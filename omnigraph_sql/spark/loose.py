@@ -79,12 +79,16 @@ def unpacked_bits(packed: bytes, count: int) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Rows of a load and of its base as Spark sees them. `load` is where files lie, `base` what is compared with."""
+    """Rows of a load and of its base as Spark sees them. `load` is where files lie, `base` what is compared with.
+
+    `secret` is what hashes begin with: drawn anew for every attempt, and told to nobody.
+    """
 
     spark: SparkSession
     load: GraphPlace
     base: GraphPlace
     load_id: str
+    secret: str = field(repr=False)
 
     def loose(self, table: LooseTable, columns: Sequence[str], *, numbers: bool = False) -> DataFrame:
         """Columns of the rows that are left, with `f` and `o`, the file and the place of the row in it."""
@@ -120,7 +124,7 @@ class Tables:
 
     def digests(self, table: LooseTable) -> DataFrame:
         """The rows that are left: `id`, `f`, `o`, and two numbers that follow from all values of a row."""
-        place, key, seeds = self.load, table.key, seeds_of(self.load_id)
+        place, key, seeds = self.load, table.key, seeds_of(self.secret)
 
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return loose_digests(place, key, seeds, batches)
@@ -129,7 +133,7 @@ class Tables:
 
     def committed_digests(self, table: TableType) -> DataFrame:
         """The same numbers for the rows of the base, with `id`."""
-        place, seeds = self.base, seeds_of(self.load_id)
+        place, seeds = self.base, seeds_of(self.secret)
         key, rows = self.parts(table)
 
         def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

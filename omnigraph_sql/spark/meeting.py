@@ -3,7 +3,7 @@
 Values meet by their hashes, which tasks sort, cut into ranges and send as bytes: no row of Spark's is made for a row of
 ours. A hash that two values share gives a false alarm, and whoever is alarmed looks at the values themselves. Only a
 missing end could hide behind such a hash, with a chance of one in 2 to the power of 64 for every node there is; what
-hashes begin with is another secret in every load, so that nobody can bring it about.
+hashes begin with is a secret of every attempt, so that nobody can bring it about.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Meeting:
         if not values or not self.questions:
             return set()
         tasks = max(1, -(-values // _TASK_VALUES))
-        ranges, seed = tasks * _RANGES_PER_TASK, seeds_of(self.rows.load_id)[0]
+        ranges, seed = tasks * _RANGES_PER_TASK, seeds_of(self.rows.secret)[0]
         sent = [self._loose(table, takes, ranges, seed) for table, takes in self.loose if takes and table.files]
         sent += [self._held(table, takes, ranges, seed) for table, _, takes in self.held if takes]
         whole = sent[0]

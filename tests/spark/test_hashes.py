@@ -65,13 +65,18 @@ def test_digests_are_equal_exactly_where_rows_are(seed: int) -> None:
     assert not set(row_digests(whole, 8).tolist()) & set(by_digest)
 
 
-def test_digests_for_comparing_know_one_zero_and_one_nan() -> None:
+@pytest.mark.parametrize("of", [pa.float64(), pa.list_(pa.float64()), pa.list_(pa.float64(), 1)], ids=str)
+def test_digests_for_comparing_know_one_zero_and_one_nan(of: pa.DataType) -> None:
     other = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
-    batch = pa.RecordBatch.from_pydict({"x": pa.array([0.0, -0.0, float("nan"), other, 1.0])})
+    numbers = [None, 0.0, -0.0, float("nan"), other, 1.0, None]
+    values = numbers if of == pa.float64() else [None if number is None else [number] for number in numbers]
+    batch = pa.RecordBatch.from_pydict({"x": pa.array(values, of)})
     found = row_digests(batch, 1, as_compared=True).tolist()
-    assert found[0] == found[1]
-    assert found[2] == found[3]
-    assert len(set(found)) == 3
+    assert found[1] == found[2]
+    assert found[3] == found[4]
+    assert found[0] == found[6]
+    assert len(set(found)) == 4
+    assert row_digests(batch.slice(1, 5), 1, as_compared=True).tolist() == found[1:6]
 
 
 @pytest.mark.parametrize("seed", range(20))
