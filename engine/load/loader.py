@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import ID
-from omnigraph_sql.base.errors import InternalError
+from omnigraph_sql.base.errors import DataError, InternalError
 from omnigraph_sql.engine.load.publishing import Delivery, FilesChange
 from omnigraph_sql.engine.load.readers import read_source
 from omnigraph_sql.engine.load.report import LoadReport, Phase, Watch
@@ -51,7 +51,10 @@ def load(
 
     def prepare(txn: WriteTxn) -> list[FilesChange]:
         staging.tell(Phase.CHECKING)
-        changes = checked_changes(world, txn, mode, loaded)
+        try:
+            changes = checked_changes(world, txn, mode, loaded)
+        except DataError as error:
+            raise staging.placed(error) from None
         staging.tell(Phase.PUBLISHING)
         return changes
 

@@ -9,9 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, TableType, Unique
-from omnigraph_sql.base.errors import InternalError, KeyConflict
+from omnigraph_sql.base.errors import ConstraintViolation, DataError, InternalError, KeyConflict
+from omnigraph_sql.engine.load.places import placed
 from omnigraph_sql.engine.load.report import Phase, Progress, Watch
 from omnigraph_sql.engine.load.rows import Rows, rows_of
 from omnigraph_sql.engine.load.values import Chunk, LoadMode
@@ -62,6 +64,13 @@ class TableLoad:
         """Where a row came from."""
         part = bisect_right(self.starts, row) - 1
         return self.places[part](row - self.starts[part])
+
+    def place_of(self, column: str, value: str) -> str | None:
+        """Where the last row with a value came from; None when no row has it."""
+        if column not in kept_columns(self.type):
+            return None
+        rows = np.flatnonzero(pc.equal(self.narrow()[column], value).to_numpy())
+        return self.place(int(rows[-1])) if len(rows) else None
 
     def narrow(self) -> pa.Table:
         """The kept columns of all rows."""
@@ -140,6 +149,15 @@ class LoadStaging:
             raise _twice(table, narrow[ID], stay)
         return LoadedTable(table.type, table.writer.finish(), narrow, table.fresh)
 
+    def placed(self, error: DataError) -> DataError:
+        """A refusal by a rule about several rows, with the place of the row in front; as it is where none is meant."""
+        for column, value in _meant(error):
+            for table in self._tables.values():
+                place = table.place_of(column, value) if table.type.name == getattr(error, "type", None) else None
+                if place is not None:
+                    return placed(error, place)
+        return error
+
     def close(self) -> None:
         """Give local disk space back."""
         for table in self._tables.values():
@@ -150,6 +168,19 @@ class LoadStaging:
         """Remove every file that was written; only while it is certain that nothing names them."""
         for table in self._tables.values():
             table.writer.discard()
+
+
+def _meant(error: DataError) -> list[tuple[str, str]]:
+    """The columns and values by which the refused row is found. Of two rows with one value, the second is refused."""
+    match error:
+        case KeyConflict(id=str(found)):
+            return [(ID, found)]
+        case ConstraintViolation(rule="card", ids=ids):
+            return [(SRC, found) for found in ids]
+        case ConstraintViolation(ids=ids):
+            return [(ID, found) for found in reversed(ids)]
+        case _:
+            return []
 
 
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -169,8 +169,9 @@ def judged(folder: Path, made: og.Graph, rows: list[str], mode: str, *, type: st
 
 
 def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -> list[Told]:
-    named = re.match(rf"{re.escape(str(path))}, line (\d+)", error.message)
-    if named is not None:
+    named = re.match(rf"{re.escape(str(path))}, line (\d+): ", error.message)
+    assert named is not None, error.message
+    if not _is_about_several(error):
         at = int(named[1])
         left[at - 1] = ""
         return [Told.of(at, error.message.replace(str(path), "FILE"))]
@@ -187,13 +188,20 @@ def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -
         same = [p for p, one in ids.items() if one == ids[place] is not None] if merges else [place]
         for one in same or [place]:
             left[one] = ""
-        found.append(Told.of(max(same or [place]) + 1, error.message))
-    assert found, error.message
+        found.append(Told.of(max(same or [place]) + 1, error.message[named.end() :]))
+    assert int(named[1]) in [told.line for told in found], error.message
     return found
 
 
+def _is_about_several(error: DataError) -> bool:
+    """Whether the row was refused because of others; Spark names its place beside the reason, not in it."""
+    if isinstance(error, KeyConflict):
+        return error.message.endswith("it exists already")
+    return isinstance(error, ConstraintViolation) and error.rule in ("card", "unique", "endpoint")
+
+
 def _places(error: DataError, rows: list[tuple[int, dict[str, Any]]]) -> list[int]:
-    """Lines a refusal without a line is about."""
+    """Lines a refusal because of other rows is about."""
     match error:
         case KeyConflict():
             return [place for place, row in rows if own(row) == error.id][:1]

@@ -270,22 +270,28 @@ def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
             put(world, source)
 
 
-CROSS: dict[str, tuple[Lines, str]] = {
-    "no such source": ([road("gone", "old")], "comes from Town 'gone', which does not exist"),
-    "no such target": ([road("old", "gone")], "goes to Town 'gone', which does not exist"),
-    "key exists": ([town("old")], "Town 'old': it exists already"),
-    "id twice": ([town("a"), town("b"), town("a")], "line 3: Town 'a' is in this load already, at "),
+CROSS: dict[str, tuple[Lines, int, str]] = {
+    "no such source": ([road("gone", "old")], 1, "comes from Town 'gone', which does not exist"),
+    "no such target": ([road("new", "old"), road("old", "gone")], 2, "goes to Town 'gone', which does not exist"),
+    "key exists": ([town("a"), town("old"), town("b")], 2, "Town 'old': it exists already"),
+    "id twice": ([town("a"), town("b"), town("a")], 3, "Town 'a' is in this load already, at "),
     "edge id twice": (
         [road("old", "new", id="r"), road("new", "old", id="r")],
-        "line 2: Road 'r' is in this load already, at ",
+        2,
+        "Road 'r' is in this load already, at ",
     ),
-    "unique in the load": ([town("a", mail="m"), town("b", mail="m")], "Town.mail is 'm' in both 'a' and 'b'"),
-    "unique in the graph": ([town("a", mail="o@x")], "Town.mail is 'o@x' in both 'a' and 'old'"),
+    "unique in the load": (
+        [town("a", mail="m"), town("b", mail="m"), town("c")],
+        2,
+        "Town.mail is 'm' in both 'a' and 'b'",
+    ),
+    "unique in the graph": ([town("b"), town("a", mail="o@x")], 2, "Town.mail is 'o@x' in both 'a' and 'old'"),
     "too many edges": (
         [
             *({"type": "Year", "data": {"number": n}} for n in (1, 2)),
             *({"edge": "Founded", "from": "old", "to": n} for n in (1, 2)),
         ],
+        4,
         "Town 'old' would have 2 Founded edges",
     ),
 }
@@ -293,7 +299,9 @@ CROSS: dict[str, tuple[Lines, str]] = {
 
 @pytest.mark.parametrize("name", CROSS)
 def test_rules_about_several_rows_hold_for_loads(tmp_path: Path, name: str) -> None:
-    lines, said = CROSS[name]
-    error = refusal(tmp_path, jsonl(tmp_path, lines))
+    lines, line, said = CROSS[name]
+    file = jsonl(tmp_path, lines)
+    error = refusal(tmp_path, file)
     assert isinstance(error, ConstraintViolation | KeyConflict)
     assert said in str(error)
+    assert str(error).startswith(f"{file}, line {line}: ")
