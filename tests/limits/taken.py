@@ -1,14 +1,21 @@
 """How long a piece of work takes, whatever else the machine and this process are busy with."""
 
+import gc
 import time
 from collections.abc import Callable
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The smaller of the time that passed and the time that was computed.
+    """What this thread computed for it.
 
-    Other processes make the first larger; threads of the engine that a test before this one left behind the second.
+    Other processes make the time that passes longer, threads that a test before this one left behind the time of the
+    process, and what such tests left in memory every collection of garbage.
     """
-    passed, computed = time.perf_counter(), time.process_time()
-    work()
-    return min(time.perf_counter() - passed, time.process_time() - computed)
+    gc.collect()
+    gc.freeze()
+    try:
+        begun = time.thread_time()
+        work()
+        return time.thread_time() - begun
+    finally:
+        gc.unfreeze()
