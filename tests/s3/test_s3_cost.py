@@ -34,7 +34,7 @@ def requests() -> Iterator[list[int]]:
         yield answered
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 def test_a_one_row_write_asks_the_store_as_often_after_many_commits_as_after_ten(
     root: GraphRoot, requests: list[int]
 ) -> None:
