@@ -137,6 +137,7 @@ class DropTable:
 @dataclass(frozen=True, slots=True)
 class Truncate:
     table: TableName
+    returning: exp.Returning | None
     span: Span
 
 

@@ -31,6 +31,13 @@ from omnigraph_sql.grammar.sql.mistakes import unknown_statement
 
 T = TokenType
 _SHOWN: Final = ("TABLES", "NODES", "EDGES", "BRANCHES", "COMMITS", "CONFLICTS", "INDEXES", "SETTINGS", "VIEWS")
+_SHOWN_ELSEWHERE: Final = {
+    "ALL": "SHOW SETTINGS lists what SET can change",
+    "COLUMNS": "DESCRIBE table lists the columns of a table",
+    "CREATE": "DESCRIBE table lists the columns of a table; ogsql schema show prints the whole schema",
+    "DATABASES": "every graph is a database of its own; SHOW BRANCHES lists its branches",
+    "SCHEMAS": "every graph is a database of its own; SHOW BRANCHES lists its branches",
+}
 _CREATED: Final = ("TABLE", "NODE", "EDGE", "BRANCH", "INDEX", "UNIQUE", "VIEW", "PROPERTY")
 _DROPPED: Final = ("TABLE", "NODE", "EDGE", "BRANCH", "INDEX", "VIEW", "PROPERTY")
 _ABSENT: Final = {
@@ -195,6 +202,9 @@ def _use(parser: OmniParser, start: int) -> ast.UseBranch:
 
 def _show(parser: OmniParser, start: int) -> ast.Show:
     if not parser._match_texts(_SHOWN):
+        asked = parser._curr.text.upper() if parser._curr else ""
+        if asked in _SHOWN_ELSEWHERE:
+            raise parser.unsupported(f"there is no SHOW {asked}", hint=_SHOWN_ELSEWHERE[asked])
         raise unexpected(parser, *_SHOWN)
     what = parser._prev.text.upper()
     target = None
@@ -283,7 +293,8 @@ def _call(parser: OmniParser, start: int) -> ast.Call:
 def _truncate(parser: OmniParser, start: int) -> ast.Truncate:
     if parser._next:
         parser._match_text_seq("TABLE")
-    return ast.Truncate(table_name(parser), parser.since(start))
+    table = table_name(parser)
+    return ast.Truncate(table, parser._parse_returning(), parser.since(start))
 
 
 def _optimize(parser: OmniParser, start: int) -> ast.Optimize:

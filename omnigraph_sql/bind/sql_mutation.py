@@ -31,7 +31,9 @@ def bind_mutation(binder: SqlBinder, tree: exp.Expr | Truncate) -> BoundMutation
     match tree:
         case Truncate():
             target = bind_target(binder, as_table(tree.table))
-            return BoundDelete(target.type, target.variable, cascade=cascade_of(binder, target.type), at=target.at)
+            returning = bind_returning(binder, tree.returning, target, target.scope)
+            cascade = cascade_of(binder, target.type)
+            return BoundDelete(target.type, target.variable, None, None, returning, cascade, target.at)
         case exp.Insert():
             return bind_insert(binder, tree)
         case exp.Update():

@@ -34,6 +34,8 @@ TRUNCATE Route
     delete Route as Route
 TRUNCATE TABLE "x".Carrier
     delete Carrier as Carrier cascade Hub, Owns, Rides at x
+TRUNCATE Route RETURNING src, miles AS m
+    delete Route as Route returning Route.src as src, Route.miles as m
 """
 
 
@@ -83,6 +85,8 @@ DELETE FROM Airport USING Carrrier c WHERE code = c.iata
     unknown_name | unknown table 'Carrrier' | Carrrier
 TRUNCATE Airprt
     unknown_name | unknown table 'Airprt' | Airprt
+TRUNCATE Route RETURNING cty
+    unknown_name | unknown column 'cty' | cty
 WITH w AS (INSERT INTO Note (body) VALUES ('x') RETURNING id) DELETE FROM Note USING w WHERE Note.id = w.id
     not_supported | a WITH query only reads | Note (body) VALUES ('x') RETURNING id
 """

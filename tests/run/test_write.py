@@ -532,6 +532,7 @@ def test_a_head_the_caller_insists_on_is_compared_once(graph: og.Graph, text: st
             ("code", "city", "elevation", "openedOn", "note"),
             [("CUZ", "Cusco", 3310, None, None)],
         ),
+        ("TRUNCATE Carrier RETURNING iata, name", ("iata", "name"), [("LA", "Latam")]),
         (
             "DELETE FROM Route USING Airport a WHERE a.id = Route.dst AND a.city = 'Cusco' RETURNING miles, a.city",
             ("miles", "city"),
