@@ -13,9 +13,11 @@ import click
 from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.progress import Line
 from omnigraph_sql.cli.terminal import say, tell
+from omnigraph_sql.cli.texts import missing_file
 
 if TYPE_CHECKING:
     from omnigraph_sql.cli.graphs import Address
+    from omnigraph_sql.spark.pipeline_file import PipelineFile
     from omnigraph_sql.spark.progress import StageProgress
     from omnigraph_sql.spark.report import SparkReport
 
@@ -118,10 +120,7 @@ def pipeline() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> int:
     """Check FILE against the schema of its graph. Needs no Spark."""
-    from omnigraph_sql.spark.pipeline import check as checked
-    from omnigraph_sql.spark.pipeline_file import read_pipeline
-
-    for line in checked(read_pipeline(file)):
+    for line in _checked(_described(file)):
         say(line)
     return ExitCode.OK
 
@@ -135,10 +134,10 @@ _master = click.option("--master", metavar="URL", default="local[*]", show_defau
 def plan(file: Path, master: str) -> int:
     """Show what FILE reads and writes, by name and type. Reads no rows."""
     from omnigraph_sql.spark.pipeline import plan as planned
-    from omnigraph_sql.spark.pipeline_file import read_pipeline
     from omnigraph_sql.spark.sessions import session
 
-    found = read_pipeline(file)
+    found = _described(file)
+    _checked(found)
     with session(master) as spark:
         for line in planned(spark, found):
             say(line)
@@ -152,14 +151,12 @@ def plan(file: Path, master: str) -> int:
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def run(file: Path, master: str, form: str, quiet: bool) -> int:
     """Load FILE as one commit and report what came of it."""
-    from omnigraph_sql.spark.pipeline import check as checked
     from omnigraph_sql.spark.pipeline import run as loaded
-    from omnigraph_sql.spark.pipeline_file import read_pipeline
     from omnigraph_sql.spark.report import RowsRefused
     from omnigraph_sql.spark.sessions import session
 
-    found = read_pipeline(file)
-    checked(found)
+    found = _described(file)
+    _checked(found)
     meter = StageMeter(sys.stderr, quiet=quiet)
     with session(master) as spark:
         try:
@@ -172,6 +169,20 @@ def run(file: Path, master: str, form: str, quiet: bool) -> int:
             meter.clear()
     _told(report, form)
     return ExitCode.OK
+
+
+def _described(file: Path) -> PipelineFile:
+    from omnigraph_sql.spark.pipeline_file import read_pipeline
+
+    if not file.exists():
+        raise missing_file(str(file))
+    return read_pipeline(file)
+
+
+def _checked(found: PipelineFile) -> list[str]:
+    from omnigraph_sql.spark.pipeline import check
+
+    return check(found)
 
 
 def _told(report: SparkReport, form: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -131,7 +132,7 @@ def files_at(spark: SparkSession, path: str) -> Files:
 
 def file_name(address: str) -> str:
     """A local file as a path, others with their scheme."""
-    return unquote(address.removeprefix("file://")) if address.startswith("file:///") else address
+    return re.sub("^file:(//)?(?=/)", "", unquote(address)) if address.startswith("file:") else address
 
 
 def _text(spark: SparkSession, path: str, *, whole: bool = False) -> DataFrame:

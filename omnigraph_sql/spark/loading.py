@@ -184,7 +184,7 @@ class LoadRun:
             rules[one.rule] = rules.get(one.rule, 0) + 1
         where = None
         if self.wish.quarantine is not None and found:
-            write_quarantine(self.spark, self.wish.quarantine, found)
+            write_quarantine(self.spark, self.wish.quarantine, self.load.load_id, found)
             where = self.wish.quarantine
         harvest = self.harvest
         return SparkReport(

@@ -124,8 +124,10 @@ def _orders(text: str) -> list[object]:
 def _input(spark: SparkSession, started: LoadRun, number: int, source: PipelineSource, of: TableType) -> Input:
     from pyspark.sql import functions as sf
 
-    raw = _raw(spark, source).withColumn("__at", sf.monotonically_increasing_id())
-    rows = _shaped(source, raw, numbered=True)
+    raw = _raw(spark, source)
+    # Refuses what is wrong before there is a column that the file knows nothing of.
+    _shaped(source, raw, numbered=False)
+    rows = _shaped(source, raw.withColumn("__at", sf.monotonically_increasing_id()), numbered=True)
     names = tuple(column_names(of, [name for name, _ in source.columns], source.name))
     spelling = _SPELLINGS.get(_FORMATS.get(source.format, source.format), Spelling.TYPED)
     feed = Feed(started.place, started.load.load_id, number, Kind.TYPED, table_key(of), (names,), spelling=spelling)

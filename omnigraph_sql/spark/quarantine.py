@@ -17,8 +17,6 @@ from omnigraph_sql.spark.report import Refusal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = "type string, file string, row bigint, rule string, reason string, data string"
-
 
 def with_data(base: PinnedTables, tables: Mapping[str, LooseTable], refused: Sequence[Refusal]) -> list[Refusal]:
     """The refusals with their rows as JSON; each `order` is (file, place in it)."""
@@ -38,10 +36,11 @@ def with_data(base: PinnedTables, tables: Mapping[str, LooseTable], refused: Seq
     return [replace(one, data=found.get((one.table or "", one.order[0], one.order[1]), "")) for one in refused]
 
 
-def write_quarantine(spark: SparkSession, folder: str, refused: Sequence[Refusal]) -> None:
-    """Add the refused rows to a folder of Parquet."""
+def write_quarantine(spark: SparkSession, folder: str, load_id: str, refused: Sequence[Refusal]) -> None:
+    """Add the refused rows of a load to a folder of Parquet."""
     table = pa.table(
         {
+            "load": pa.array([load_id] * len(refused), pa.utf8()),
             "type": pa.array([r.table for r in refused], pa.utf8()),
             "file": pa.array([r.file for r in refused], pa.utf8()),
             "row": pa.array([r.row for r in refused], pa.int64()),

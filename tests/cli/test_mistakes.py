@@ -73,6 +73,7 @@ MISTAKES = [
     (("air.omni", "-c", "\\d"), "SHOW TABLES"),
     (("export", "air.omni", "no/such/folder/a.jsonl"), "make the folder first"),
     (("query", "air.omni", "air.qq"), "did you mean 'air.gq'?"),
+    *((("pipeline", step, "air.qq"), "did you mean 'air.gq'?") for step in ("check", "plan", "run")),
 ]
 
 

@@ -97,6 +97,7 @@ def test_a_refused_row_refuses_the_load_and_leaves_no_trace(
     assert (graph.head, files(graph)) == before
     kept = pq.read_table(tmp_path / "q").to_pylist()
     assert [(r["type"], r["row"], r["data"]) for r in kept] == [("node:A", 4, "x,four"), ("node:A", 7, "6,six,6")]
+    assert {r["load"] for r in kept} == {caught.value.load.load_id}
     report = load(spark, graph.uri, {"A": str(path)}, mode="append", on_error="skip")
     assert dict(graph.sql("SELECT k, name FROM A WHERE k > 2").fetchall()) == {3: "three", 5: "fi\nve"}
     assert json.loads(report.json())["rules"] == {"data": 2}

@@ -76,10 +76,21 @@ def test_a_pipeline_refuses_rows_with_their_file_and_row(spark: SparkSession, tm
     assert check(found) == ["people: csv feeds node:P (append)", "links: json feeds edge:Knows (append)"]
     assert any("writes src bigint, dst bigint" in line for line in plan(spark, found))
     report = run(spark, found)
-    told = sorted((str(r.file).rpartition("/")[2], r.row, r.rule) for r in report.refusals if r.rule != "key_conflict")
-    assert told == [("1.csv", 4, "data"), ("2.csv", 1, "data"), ("links.jsonl", 2, "endpoint")]
+    told = sorted((str(r.file), r.row, r.rule) for r in report.refusals if r.rule != "key_conflict")
+    places = [str(tmp_path / name) for name in ("in/1.csv", "in/2.csv", "links.jsonl")]
+    assert told == [(places[0], 4, "data"), (places[1], 1, "data"), (places[2], 2, "endpoint")]
     assert [r.rule for r in report.refusals].count("key_conflict") == 1
     assert og.open(tmp_path / "g.omni").sql("SELECT k FROM P ORDER BY k").fetchall() == [(1,), (2,)]
+
+
+def test_a_column_that_a_source_does_not_have_is_refused_with_those_it_has(spark: SparkSession, tmp_path: Path) -> None:
+    path = prepared(tmp_path)
+    path.write_text(PIPELINE.replace('born = "born"', 'born = "burn"'))
+    with pytest.raises(DataError) as caught:
+        run(spark, read_pipeline(path))
+    assert caught.value.message.startswith("people: [UNRESOLVED_COLUMN")
+    assert "`born`" in caught.value.message
+    assert "__" not in caught.value.message
 
 
 EVERYTHING = """
