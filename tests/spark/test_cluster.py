@@ -216,3 +216,112 @@ def test_a_cluster_works_on_an_object_store_and_no_log_has_a_secret(
     assert any("SparkListenerJobEnd" in text for text in logs)
     for secret in (KEY, SECRET):
         assert not any(secret in text for text in (*logs, done.stdout, done.stderr))
+
+
+EVERY_DOOR = """
+import json, sys
+from pathlib import Path
+from omnigraph_sql.spark import load, register, session, use_source
+from omnigraph_sql.spark.pipeline import run
+from omnigraph_sql.spark.pipeline_file import read_pipeline
+uri, master, python, folder = sys.argv[1:]
+settings = {
+    "spark.pyspark.python": python, "spark.pyspark.driver.python": sys.executable, "spark.executor.memory": "700m",
+    "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2",
+    "spark.cores.max": "2",
+}
+told = {}
+with session(master, **settings) as spark:
+    use_source(spark)
+    done = run(spark, read_pipeline(Path(folder) / "p.toml"))
+    told["pipeline"] = [[t.table, t.read, t.refused, t.written] for t in done.tables]
+    told["quarantine"] = sorted([r["row"], r["rule"]] for r in spark.read.parquet(f"{folder}/refused").collect())
+    began = done.commit_id
+
+    rows = spark.createDataFrame([(10, "ten"), (11, "eleven")], "k int, name string")
+    rows.write.format("omnigraph").option("graph", uri).option("type", "A").mode("append").save()
+    later = spark.createDataFrame([(10, "TEN"), (12, "twelve")], "k int, name string")
+    told["merged"] = [[t.written, t.replaced] for t in load(spark, uri, {"A": later}, mode="merge").tables]
+    links = spark.createDataFrame([("1", "10"), ("10", "11"), ("11", "12")], "src string, dst string")
+    told["overwritten"] = load(spark, uri, {"E": links}, mode="overwrite").tables[0].total
+
+    arriving = Path(folder) / "arriving"
+    arriving.mkdir()
+    def stream():
+        lines = spark.readStream.schema("k int, name string").json(str(arriving))
+        sink = lines.writeStream.format("omnigraph").option("graph", uri).option("type", "A").option("app", "arrivals")
+        sink.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+    for number in (20, 21):
+        (arriving / f"{number}.json").write_text(json.dumps({"k": number, "name": "came"}))
+        stream()
+    stream()
+
+    def read(**options):
+        return spark.read.format("omnigraph").options(graph=uri, **options).load()
+    told["filter"] = [list(r) for r in read(type="A", filter="k = 10", columns="name").collect()]
+    told["past"] = read(type="A", version=began).count()
+    asked = read(query="match { $a: A  $a e $b } return { $a.k as a, $b.k as b }")
+    told["query"] = sorted(list(r) for r in asked.collect())
+
+    register(spark, uri)
+    functions = "og_neighbors('E', id, 2), og_reach('E', id, 3), og_degree('E', id), og_lookup('A', id, 'name')"
+    told["functions"] = [list(r) for r in spark.sql(f"SELECT {functions} FROM A WHERE k = 1").collect()]
+    told["rows"] = spark.sql("SELECT count(*) FROM A").first()[0]
+    told["gq"] = spark.sql("SELECT count(*) FROM gq('match { $a: A  $a e $b } return { $b.k as b }')").first()[0]
+print(json.dumps(told))
+"""
+
+FEEDS = """
+graph = "g.omni"
+mode = "append"
+on_error = "skip"
+quarantine = "refused"
+
+[[source]]
+name = "people"
+format = "csv"
+path = "in/*.csv"
+options = { header = true }
+type = "A"
+
+[source.columns]
+k = "k"
+name = "upper(name)"
+
+[[source]]
+name = "links"
+format = "json"
+path = "links.jsonl"
+type = "E"
+
+[source.columns]
+src = "a"
+dst = "b"
+"""
+
+
+def test_every_door_works_on_a_cluster(master: str, workers_python: Path, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key  name: String? }  edge E: A -> A")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("k,name\n1,one\n2,two\nx,none\n")
+    (tmp_path / "in" / "2.csv").write_text("k,name\n3,three\n")
+    (tmp_path / "links.jsonl").write_text('{"a": 1, "b": 2}\n{"a": 1, "b": 9}\n')
+    (tmp_path / "p.toml").write_text(FEEDS)
+    command = [sys.executable, "-c", EVERY_DOOR, graph.uri, master, str(workers_python), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout.strip().splitlines()[-1]) == {
+        "pipeline": [["edge:E", 2, 1, 1], ["node:A", 4, 1, 3]],
+        "quarantine": [[2, "endpoint"], [3, "data"]],
+        "merged": [[2, 1]],
+        "overwritten": 3,
+        "filter": [["TEN"]],
+        "past": 3,
+        "query": [[1, 10], [10, 11], [11, 12]],
+        "functions": [[["10", "11"], 3, 1, "ONE"]],
+        "rows": 8,
+        "gq": 3,
+    }
+    kept = graph.sql("SELECT k, name FROM A ORDER BY k").fetchall()
+    assert kept[-2:] == [(20, "came"), (21, "came")]
+    assert [commit.parent for commit in graph.commits()][:-1] == [commit.id for commit in graph.commits()][1:]
