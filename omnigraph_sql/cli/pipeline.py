@@ -78,7 +78,7 @@ def load_on_spark(
     """Load files through Spark and say what came of it."""
     where.check()
     from omnigraph_sql.spark import load, session
-    from omnigraph_sql.spark.report import RowsRefused
+    from omnigraph_sql.spark.report import RowsNotKept, RowsRefused
 
     meter = StageMeter(sys.stderr, quiet=quiet)
     with session(way.master) as spark:
@@ -95,10 +95,10 @@ def load_on_spark(
                 storage_options=dict(where.storage),
                 progress=meter,
             )
-        except RowsRefused as refused:
+        except (RowsRefused, RowsNotKept) as failed:
             meter.clear()
-            if not quiet and refused.load.rows_refused > 1:
-                tell(str(refused.load))
+            if not quiet and failed.load.rows_refused > 1:
+                tell(str(failed.load))
             raise
         finally:
             meter.clear()
@@ -152,7 +152,7 @@ def plan(file: Path, master: str) -> int:
 def run(file: Path, master: str, form: str, quiet: bool) -> int:
     """Load FILE as one commit and report what came of it."""
     from omnigraph_sql.spark.pipeline import run as loaded
-    from omnigraph_sql.spark.report import RowsRefused
+    from omnigraph_sql.spark.report import RowsNotKept, RowsRefused
     from omnigraph_sql.spark.sessions import session
 
     found = _described(file)
@@ -161,9 +161,9 @@ def run(file: Path, master: str, form: str, quiet: bool) -> int:
     with session(master) as spark:
         try:
             report = loaded(spark, found, meter)
-        except RowsRefused as refused:
+        except (RowsRefused, RowsNotKept) as failed:
             meter.clear()
-            _told(refused.load, form)
+            _told(failed.load, form)
             raise
         finally:
             meter.clear()

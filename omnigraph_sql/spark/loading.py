@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.base.errors import DataError, OmniError
 from omnigraph_sql.engine.load.publishing import FilesChange, Published
 from omnigraph_sql.engine.load.report import LoadMode, TableCount
 from omnigraph_sql.engine.values import MAIN
@@ -19,13 +19,14 @@ from omnigraph_sql.graph import Graph
 from omnigraph_sql.graph import open as open_graph
 from omnigraph_sql.spark.changes import Changes
 from omnigraph_sql.spark.checks import Checks
+from omnigraph_sql.spark.failures import telling_spark
 from omnigraph_sql.spark.harvest import Harvest
 from omnigraph_sql.spark.inputs import Given, Input, given_of, input_of
 from omnigraph_sql.spark.loose import LooseTable, Tables
 from omnigraph_sql.spark.place import GraphPlace, place_of
 from omnigraph_sql.spark.progress import Stages, Watch
 from omnigraph_sql.spark.quarantine import with_data, write_quarantine
-from omnigraph_sql.spark.report import Refusal, RowsRefused, SparkReport, table_reports
+from omnigraph_sql.spark.report import Refusal, RowsNotKept, RowsRefused, SparkReport, table_reports
 from omnigraph_sql.spark.tasks import side_path
 from omnigraph_sql.spark.unchanged import drop_unchanged
 
@@ -135,10 +136,12 @@ class LoadRun:
         try:
             if self.load.is_published():
                 return self._report((), already=True)
-            self.harvest.gather(self.spark, inputs(), self.stages)
-            if self.harvest.refusals and not self.going_on:
-                self._fail()
-            return self._report(self.load.publish(self._prepare), published=True)
+            with telling_spark():
+                self.harvest.gather(self.spark, inputs(), self.stages)
+                if self.harvest.refusals and not self.going_on:
+                    self._fail()
+                counts = self.load.publish(self._prepare)
+            return self._report(counts, published=True)
         except Published:
             return self._report((), already=True)
         except NothingChanged as same:
@@ -182,12 +185,9 @@ class LoadRun:
         rules: dict[str, int] = {}
         for one in found:
             rules[one.rule] = rules.get(one.rule, 0) + 1
-        where = None
-        if self.wish.quarantine is not None and found:
-            write_quarantine(self.spark, self.wish.quarantine, self.load.load_id, found)
-            where = self.wish.quarantine
+        where = self.wish.quarantine if found else None
         harvest = self.harvest
-        return SparkReport(
+        report = SparkReport(
             self.wish.branch,
             self.wish.mode,
             self.load.load_id,
@@ -199,6 +199,17 @@ class LoadRun:
             where,
             already,
         )
+        if where is not None:
+            self._keep(report, where)
+        return report
+
+    def _keep(self, report: SparkReport, folder: str) -> None:
+        """Raises RowsNotKept when the refused rows cannot be written; what is published stays."""
+        try:
+            with telling_spark(f"writing refused rows to {folder}"):
+                write_quarantine(self.spark, folder, report.load_id, report.refusals)
+        except OmniError as error:
+            raise RowsNotKept(error, report) from error
 
     def _forget(self) -> None:
         """Remove what was only of use while the load lasted."""

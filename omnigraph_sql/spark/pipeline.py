@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from omnigraph_sql.base.catalog import TableType
-from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.values import Spelling
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author
 from omnigraph_sql.graph import open as open_graph
+from omnigraph_sql.spark.failures import telling_spark
 from omnigraph_sql.spark.feeds import Block, Feed, Kind, Origins, Places
 from omnigraph_sql.spark.inputs import Input, file_name
 from omnigraph_sql.spark.loading import LoadRun, LoadWish
@@ -81,14 +81,9 @@ def _raw(spark: SparkSession, source: PipelineSource) -> DataFrame:
 
 
 def _analysed(source: PipelineSource, act: Callable[[], DataFrame]) -> DataFrame:
-    """What Spark refuses, in our words: the name of the source and the first line of its own."""
-    from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
-
-    try:
+    """What Spark refuses names the source."""
+    with telling_spark(source.name):
         return act()
-    except (AnalysisException, ParseException, IllegalArgumentException) as error:
-        told = " ".join(str(error).partition("SQLSTATE")[0].split()).rstrip(" ;.")
-        raise DataError(f"{source.name}: {told}") from None
 
 
 def _shaped(source: PipelineSource, raw: DataFrame, *, numbered: bool) -> DataFrame:

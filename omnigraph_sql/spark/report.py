@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.base.errors import DataError, OmniError, StorageError
 from omnigraph_sql.engine.load.report import TableCount
 
 _SHOWN: Final = 10
@@ -169,3 +169,16 @@ class RowsRefused(DataError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowsRefused, (self.load.refusals[0], self.load)
+
+
+class RowsNotKept(StorageError):
+    """The refused rows of a load could not be written. `load` has them, and the commit if there is one."""
+
+    def __init__(self, error: OmniError, report: SparkReport) -> None:
+        done = f"published as commit {report.commit_id}" if report.commit_id else "not published"
+        hint = f"the load is {done}; the refused rows are in the report of this error, as `.load`"
+        super().__init__(error.message, kind="permanent", hint=hint)
+        self.cause, self.load = error, report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowsNotKept, (self.cause, self.load)

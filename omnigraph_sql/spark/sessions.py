@@ -14,19 +14,27 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from omnigraph_sql.base.errors import StorageError
+from omnigraph_sql.spark.failures import telling_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK: Final = "127.0.0.1"
+# Spark announces every change of level but that to `warn`. What it says of failed tasks it says again in its exception.
 _LOG4J: Final = """\
-rootLogger.level = error
+rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = err
 appender.err.type = Console
 appender.err.name = err
 appender.err.target = SYSTEM_ERR
 appender.err.layout.type = PatternLayout
 appender.err.layout.pattern = %p %c{1}: %m%n
+appender.err.filter.threshold.type = ThresholdFilter
+appender.err.filter.threshold.level = error
+logger.tasks.name = org.apache.spark.executor.Executor
+logger.tasks.level = off
+logger.stages.name = org.apache.spark.scheduler.TaskSetManager
+logger.stages.level = off
 """
 
 
@@ -102,7 +110,13 @@ def _made(master: str | None, name: str, settings: Mapping[str, str], folder: Pa
     with warnings.catch_warnings():
         # Starting Java forks; the child runs Java at once and never comes near what is not safe there.
         warnings.filterwarnings("ignore", "lance is not fork-safe", UserWarning)
-        made = builder.getOrCreate()
+        try:
+            with telling_spark("starting Spark"):
+                made = builder.getOrCreate()
+        except StorageError as error:
+            asked = f"with master {master}" if master is not None else "as it is configured"
+            hint = "is that the right master, and can it be reached from here?"
+            raise StorageError(f"Spark does not start {asked}: {error.message}", kind=error.kind, hint=hint) from error
     if master is None or master.startswith("local"):
         made.sparkContext.setLogLevel("ERROR")
     return made
