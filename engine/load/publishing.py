@@ -17,7 +17,7 @@ from omnigraph_sql.engine.manifest.publisher import AGAIN, Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, WriterKind
 from omnigraph_sql.engine.store.effects import TableChange
 from omnigraph_sql.engine.store.lease import Lease
-from omnigraph_sql.engine.values import Snapshot, TablePin
+from omnigraph_sql.engine.values import TablePin
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.commit import PublishPlan, carry_out, turn
 from omnigraph_sql.engine.write.stage import planned_table
@@ -101,20 +101,16 @@ class Delivery:
             if self.named:
                 refuse_published(world, txn.branch, self.load_id)
 
-        snapshot = self._carried_out(PublishPlan(intent, tables, revalidate), held)
+        # From here on the files may be part of a table, whatever ends this; only the executor knows that they are not.
+        self.loose = False
+        snapshot = carry_out(world, PublishPlan(intent, tables, revalidate, abandon=self._let_go), held)
         pins = {pin.identity: pin.row_count for pin in snapshot.tables}
         return tuple(
             TableCount(found.pin.key, found.rows, found.replaced, pins[found.pin.identity]) for found in changes
         )
 
-    def _carried_out(self, plan: PublishPlan, held: Lease | None) -> Snapshot:
-        """From here on the files may be part of a table, whatever ends this; only a conflict says that they are not."""
-        self.loose = False
-        try:
-            return carry_out(self.world, plan, held)
-        except ConflictError:
-            self.loose = True
-            raise
+    def _let_go(self) -> None:
+        self.loose = True
 
 
 def refuse_published(world: World, branch: str, load_id: str) -> None:

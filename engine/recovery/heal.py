@@ -225,6 +225,8 @@ def _undo(world: World, lease: Lease, intent: Intent, moved: tuple[TableIdentity
     restored: list[TablePin] = []
     for table in intent.tables:
         if table.identity in moved:
+            # Restoring on top of a writer that took the lease meanwhile would hide what it wrote.
+            lease = world.leases.renewed(lease)
             version = world.tables.restore(table.pin.path, table.branch, table.pin.version)
             restored.append(replace(table.pin, version=version, branch=table.branch))
             world.failpoints.hit("heal.after_restore")

@@ -72,7 +72,13 @@ def apply(world: World, txn: WriteTxn, change: SchemaChange, author: Author) -> 
         contract=operation_id,
     )
     columns = tuple(table_schema(of) for of in change.created)
-    snapshot = _carried_out(world, PublishPlan(intent, tables, txn.contract.check, columns), change.body)
+    path = schema_path(intent.operation_id)
+    plan = PublishPlan(intent, tables, txn.contract.check, columns, lambda: _remove(world, path))
+    world.failpoints.hit("schema.before_contract")
+    if not world.objects.put_new(path, change.body):
+        raise StorageError(f"a schema of the name {intent.operation_id} is there already", kind="permanent")
+    world.failpoints.hit("schema.after_contract")
+    snapshot = carry_out(world, plan)
     return Receipt(txn.branch, commit_id, 0, 0, snapshot)
 
 
@@ -85,19 +91,10 @@ def _refuse_side_branch(branch: str) -> None:
         )
 
 
-def _carried_out(world: World, plan: PublishPlan, body: bytes) -> Snapshot:
-    path = schema_path(plan.intent.operation_id)
-    world.failpoints.hit("schema.before_contract")
-    if not world.objects.put_new(path, body):
-        raise StorageError(f"a schema of the name {plan.intent.operation_id} is there already", kind="permanent")
-    world.failpoints.hit("schema.after_contract")
-    try:
-        return carry_out(world, plan)
-    except ConflictError:
-        # Nothing happened, so nothing names the object.
-        with suppress(OmniError):
-            world.objects.delete(path)
-        raise
+def _remove(world: World, path: str) -> None:
+    """A schema that nothing names goes, as far as that works."""
+    with suppress(OmniError):
+        world.objects.delete(path)
 
 
 def _grown(world: World, base: Snapshot, growth: Growth, operation_id: str) -> PlannedTable:

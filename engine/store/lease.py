@@ -2,7 +2,8 @@
 
 On a local disk it is a lock of the operating system, freed by the kernel when its process dies. On an object store it
 is an object that is put conditionally and holds owner, expiry and a counter; the counter travels with every publish, so
-a writer that lost its lease without noticing is refused there.
+a writer that lost its lease without noticing is refused there. A refusal after the first effect needs somebody to look,
+so a holder makes sure of its lease before every step that others will see.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import StorageError
+from omnigraph_sql.base.errors import ReadSetChanged, StorageError
 from omnigraph_sql.base.seams import Clock, Failpoints, IdSource, Pause
 from omnigraph_sql.engine.store.failures import storage_error
 from omnigraph_sql.engine.store.objects import remote_store
@@ -27,6 +28,7 @@ from omnigraph_sql.engine.store.root import RECOVERY, GraphRoot
 
 _POLL: Final = 0.005
 _POLL_REMOTE: Final = 0.1
+_WHOLE: Final = timedelta(seconds=limits.LEASE_SECONDS_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,20 @@ class Lease:
     branch: str
     fence: int
     expires_at: datetime | None = None
+    owner: str = ""
 
 
 class Leases(Protocol):
     def hold(self, branch: str) -> AbstractContextManager[Lease]:
         """Wait for the branch's lease, hold it, give it back. Raises StorageError (transient)
         when it is not free within LEASE_WAIT_SECONDS_MAX."""
+        ...
+
+    def renewed(self, lease: Lease) -> Lease:
+        """The held lease, with all of its time again when less than half of it is left.
+
+        Raises ReadSetChanged when somebody else has taken it, which happens to a holder that slept.
+        """
         ...
 
 
@@ -74,6 +84,9 @@ class LocalLeases:
                 with suppress(OSError):
                     fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
+
+    def renewed(self, lease: Lease) -> Lease:
+        return lease
 
     def _open(self, branch: str) -> int:
         try:
@@ -156,17 +169,50 @@ class RemoteLeases:
         else:
             holder, fence, expires = _decode(bytes(found.bytes()))
             if holder == owner:  # the answer to our own put was lost
-                return Lease(branch, fence, expires)
+                return Lease(branch, fence, expires, owner)
             if holder is not None and expires > now:
                 return None
             fence, mode = fence + 1, {"e_tag": found.meta["e_tag"]}
-        expires = now + timedelta(seconds=limits.LEASE_SECONDS_MAX)
-        body = {"owner": owner, "fence": fence, "expires_at": expires.isoformat(), "branch": branch}
+        lease = Lease(branch, fence, now + _WHOLE, owner)
         try:
-            self._store().put(path, json.dumps(body).encode(), mode=mode)
+            self._store().put(path, _encode(lease), mode=mode)
         except (AlreadyExistsError, PreconditionError):
             return None
-        return Lease(branch, fence, expires)
+        return lease
+
+    def renewed(self, lease: Lease) -> Lease:
+        now = self._clock.now()
+        if lease.expires_at is not None and lease.expires_at - now > _WHOLE / 2:
+            return lease
+        try:
+            self._failpoints.hit("store.lease")
+            longer = self._longer(replace(lease, expires_at=now + _WHOLE))
+        except Exception as error:
+            raise storage_error(error, "keeping the writer lease", self._root) from error
+        if longer is None:
+            raise ReadSetChanged(
+                f"the writer lease of branch {lease.branch} was lost to another writer",
+                member="lease",
+                expected=lease.fence,
+                actual=None,
+                hint="nothing was written; read again and repeat the statement",
+            )
+        return longer
+
+    def _longer(self, wanted: Lease) -> Lease | None:
+        """The lease with another end; None when it is somebody else's, or was."""
+        from obstore.exceptions import PreconditionError
+
+        path = f"{RECOVERY}/{lease_name(wanted.branch)}"
+        try:
+            found = self._store().get(path)
+            holder, fence, _ = _decode(bytes(found.bytes()))
+            if (holder, fence) != (wanted.owner, wanted.fence):
+                return None
+            self._store().put(path, _encode(wanted), mode={"e_tag": found.meta["e_tag"]})
+        except (FileNotFoundError, PreconditionError):
+            return None
+        return wanted
 
     def _give_back(self, branch: str, owner: str, lease: Lease) -> None:
         """Leave the counter behind, free; whoever took the lease over keeps it. Failing here only costs time."""
@@ -175,8 +221,14 @@ class RemoteLeases:
             found = self._store().get(path)
             holder, fence, expires = _decode(bytes(found.bytes()))
             if holder == owner and fence == lease.fence:
-                body = {"owner": None, "fence": fence, "expires_at": expires.isoformat(), "branch": branch}
-                self._store().put(path, json.dumps(body).encode(), mode={"e_tag": found.meta["e_tag"]})
+                free = Lease(branch, fence, expires)
+                self._store().put(path, _encode(free), mode={"e_tag": found.meta["e_tag"]})
+
+
+def _encode(lease: Lease) -> bytes:
+    expires = lease.expires_at.isoformat() if lease.expires_at is not None else None
+    body = {"owner": lease.owner or None, "fence": lease.fence, "expires_at": expires, "branch": lease.branch}
+    return json.dumps(body).encode()
 
 
 def _decode(body: bytes) -> tuple[str | None, int, datetime]:

@@ -48,13 +48,15 @@ class PlannedTable:
 class PublishPlan:
     """What every writer hands over. `revalidate` looks at what the token does not cover (the schema contract).
 
-    `created` are the columns of the tables that the intent creates, in its order.
+    `created` are the columns of the tables that the intent creates, in its order. `abandon` is called when it is
+    certain that nothing names what was staged, and nothing will.
     """
 
     intent: Intent
     tables: tuple[PlannedTable, ...]
     revalidate: Callable[[], None]
     created: tuple[pa.Schema, ...] = ()
+    abandon: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         if len(self.created) != len(self.intent.created):
@@ -83,21 +85,33 @@ def carry_out(world: World, plan: PublishPlan, held: Lease | None = None) -> Sna
     Raises ReadSetChanged when the world moved and nothing happened; RecoveryRequired or CommitUnknown from the first
     effect on, with the operation or the commit to ask for.
     """
-    intent = plan.intent
-    if held is None:
-        world.failpoints.hit("write.before_lease")
-    with world.leases.hold(intent.branch) if held is None else nullcontext(held) as lease:
-        resolve(world, lease, full=False)
-        _revalidate(world, plan)
-        intent = replace(intent, fence=lease.fence)
-        _arm(world, intent)
-        _commit_tables(world, intent, plan.tables)
-        _create_tables(world, intent, plan.created)
-        snapshot = _confirm_and_publish(world, intent)
-        # As long as the intent is there, a manifest that a loss of power spoils here is mended.
-        _tidy(world, lease, intent.branch)
-        _disarm(world, intent)
-        return snapshot
+    intent, armed = plan.intent, False
+    try:
+        if held is None:
+            world.failpoints.hit("write.before_lease")
+        with world.leases.hold(intent.branch) if held is None else nullcontext(held) as lease:
+            resolve(world, lease, full=False)
+            _revalidate(world, plan)
+            lease = world.leases.renewed(lease)
+            intent = replace(intent, fence=lease.fence)
+            armed = True
+            return _carried_out(world, lease, intent, plan)
+    except BaseException as error:
+        if not armed or isinstance(error, ConflictError):
+            plan.abandon()
+        raise
+
+
+def _carried_out(world: World, lease: Lease, intent: Intent, plan: PublishPlan) -> Snapshot:
+    """The durable steps. Raises ConflictError only when nothing happened."""
+    _arm(world, intent)
+    lease = _commit_tables(world, lease, intent, plan.tables)
+    _create_tables(world, intent, plan.created)
+    snapshot = _confirm_and_publish(world, lease, intent)
+    # As long as the intent is there, a manifest that a loss of power spoils here is mended.
+    _tidy(world, lease, intent.branch)
+    _disarm(world, intent)
+    return snapshot
 
 
 def _revalidate(world: World, plan: PublishPlan) -> None:
@@ -125,19 +139,26 @@ def _arm(world: World, intent: Intent) -> None:
     world.failpoints.hit("arm.after")
 
 
-def _commit_tables(world: World, intent: Intent, tables: tuple[PlannedTable, ...]) -> None:
+def _commit_tables(world: World, lease: Lease, intent: Intent, tables: tuple[PlannedTable, ...]) -> Lease:
+    """Commit one table after the other; the lease, which may have been renewed meanwhile.
+
+    Whoever takes a lease that ran out judges the intent by what is there. So nothing is added after that.
+    """
     moved = False
     for table in tables:
         try:
             world.failpoints.hit("commit.before_table")
             staged = table.staged or _stage_on_fork(world, intent, table)
+            lease = world.leases.renewed(lease)
             commit(world.tables, staged)
             moved = True
             world.failpoints.hit("commit.after_table")
-        except EffectConflict as error:
+        except (EffectConflict, ReadSetChanged) as error:
             if moved or table.intent.forks:
                 raise _half_done(intent, error) from error
             _disarm(world, intent)
+            if isinstance(error, ReadSetChanged):
+                raise
             raise ReadSetChanged(
                 str(error),
                 member=table.intent.pin.key,
@@ -147,6 +168,7 @@ def _commit_tables(world: World, intent: Intent, tables: tuple[PlannedTable, ...
             ) from error
         except (OmniError, ForeignEffect) as error:
             raise _half_done(intent, error) from error
+    return lease
 
 
 def _create_tables(world: World, intent: Intent, schemas: tuple[pa.Schema, ...]) -> None:
@@ -180,7 +202,7 @@ def _half_done(intent: Intent, error: BaseException) -> RecoveryRequired:
     return RecoveryRequired(message, operation_id=intent.operation_id, hint=REOPEN)
 
 
-def _confirm_and_publish(world: World, intent: Intent) -> Snapshot:
+def _confirm_and_publish(world: World, lease: Lease, intent: Intent) -> Snapshot:
     try:
         # Effects that a loss of power could take back must not be confirmed.
         world.tables.settle(intent.publication().delta.versions)
@@ -189,6 +211,7 @@ def _confirm_and_publish(world: World, intent: Intent) -> Snapshot:
         world.objects.replace(sidecar_path(intent.operation_id), encode(intent.confirmed()))
         world.failpoints.hit("confirm.after")
         world.failpoints.hit("publish.before")
+        world.leases.renewed(lease)
         snapshot = publish(world.manifest, intent.publication())
         world.failpoints.hit("publish.after")
         return snapshot

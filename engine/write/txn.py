@@ -9,7 +9,7 @@ from typing import Final
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import Catalog
-from omnigraph_sql.base.errors import ConflictError, DataError, PreconditionFailed, ReadSetChanged
+from omnigraph_sql.base.errors import DataError, PreconditionFailed, ReadSetChanged
 from omnigraph_sql.engine.manifest.publisher import Lineage
 from omnigraph_sql.engine.recovery.intent import Intent, Token, WriterKind
 from omnigraph_sql.engine.store.lease import Lease
@@ -130,12 +130,8 @@ def finish(
         Lineage(commit_id, author.actor, author.message, txn.now),
         world.seams.ids.ulid(),
     )
-    try:
-        snapshot = carry_out(world, PublishPlan(intent, tables, txn.contract.check), held)
-    except ConflictError:
-        # Nothing happened. After any other error the files may be part of a table.
-        abandon(world, tables)
-        raise
+    plan = PublishPlan(intent, tables, txn.contract.check, abandon=lambda: abandon(world, tables))
+    snapshot = carry_out(world, plan, held)
     return Receipt(txn.branch, commit_id, *counts, snapshot)
 
 

@@ -14,6 +14,7 @@ from omnigraph_sql.engine.recovery.classify import Decision, RollBack, RollForwa
 from omnigraph_sql.engine.recovery.intent import Intent
 from omnigraph_sql.engine.recovery.sidecar import encode, sidecar_path
 from omnigraph_sql.engine.store.audit import AuditTable
+from omnigraph_sql.engine.store.lease import Lease
 from omnigraph_sql.engine.store.tables import Tables
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write import commit
@@ -23,19 +24,19 @@ Patch = tuple[Any, str, Any]
 _arm, _commit_tables, _confirm = commit._arm, commit._commit_tables, commit._confirm_and_publish
 
 
-def _publish_early(world: World, intent: Intent, tables: Any) -> None:
+def _publish_early(world: World, lease: Lease, intent: Intent, tables: Any) -> Lease:
     publish(world.manifest, intent.publication())
-    _commit_tables(world, intent, tables)
+    return _commit_tables(world, lease, intent, tables)
 
 
-def _publish_unconfirmed(world: World, intent: Intent) -> Any:
+def _publish_unconfirmed(world: World, _: Lease, intent: Intent) -> Any:
     world.failpoints.hit("confirm.before")
     world.failpoints.hit("confirm.after")
     world.failpoints.hit("publish.before")
     return publish(world.manifest, intent.publication())
 
 
-def _disarm_early(world: World, intent: Intent) -> Any:
+def _disarm_early(world: World, _: Lease, intent: Intent) -> Any:
     world.objects.delete(sidecar_path(intent.operation_id))
     world.failpoints.hit("publish.before")
     return publish(world.manifest, intent.publication())
@@ -45,11 +46,11 @@ def _no_arm(world: World, _: Intent) -> None:
     world.failpoints.hit("arm.after")
 
 
-def _confirm_early(world: World, intent: Intent, tables: Any) -> None:
+def _confirm_early(world: World, lease: Lease, intent: Intent, tables: Any) -> Lease:
     world.objects.put(sidecar_path(intent.operation_id), encode(intent.confirmed()))
-    _commit_tables(world, intent, tables[:1])
+    _commit_tables(world, lease, intent, tables[:1])
     with mock.patch.object(commit, "commit", return_value=0):
-        _commit_tables(world, intent, tables[1:])
+        return _commit_tables(world, lease, intent, tables[1:])
 
 
 def _no_restore(self: Tables, path: str, branch: str | None, version: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +16,18 @@ import pytest
 
 from omnigraph_sql import graph as og
 from omnigraph_sql.base import limits
-from omnigraph_sql.base.errors import KeyConflict, OmniError, PreconditionFailed, ReadSetChanged, StorageError
+from omnigraph_sql.base.errors import (
+    KeyConflict,
+    OmniError,
+    PreconditionFailed,
+    ReadSetChanged,
+    RecoveryRequired,
+    StorageError,
+)
 from omnigraph_sql.engine.load.loader import load
 from omnigraph_sql.engine.load.values import LoadMode, Source
-from omnigraph_sql.engine.store.root import RECOVERY
-from omnigraph_sql.engine.world import Seams
+from omnigraph_sql.engine.store.root import MANIFEST, RECOVERY, GraphRoot
+from omnigraph_sql.engine.world import Seams, World
 from omnigraph_sql.engine.write.staging import MutationStaging
 from omnigraph_sql.engine.write.txn import Author, Contract, WriteTxn, write
 from tests.crash.oracle import at_rest, drift, observe, rows_in, sidecars
@@ -38,6 +46,7 @@ from tests.crash.scenes import (
     next_one,
     nodes,
     person,
+    stopped,
     thing,
     update,
     upsert,
@@ -45,6 +54,7 @@ from tests.crash.scenes import (
     world_with,
 )
 from tests.crash.sweep import fresh
+from tests.engine.worlds import NoPause
 from tests.engine.wp.places import At, digest, world_doing
 
 FULL = os.environ.get("OMNI_CRASH") == "full"
@@ -97,8 +107,10 @@ def test_wp_29_writing_on_a_branch_changes_no_other(root: Path) -> None:
 
 def test_wp_39_indexes_change_no_answer(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "g", schema=SCHEMA)
-    graph.sql("insert into Person (name, n) select 'p' || x, x from generate_series(1, 3000) as s(x)")
-    questions = ["name = 'p7'", "n between 10 and 20", "name in ('p1', 'p2', 'no')", "name like 'p29%'", "n is null"]
+    for first in (1, 1001, 2001):  # a file each
+        rows = f"generate_series({first}, {first + 999}) as s(x)"
+        graph.sql(f"insert into Person (name, n) select 'p' || x, x from {rows}")
+    questions = ["name = 'p7'", "n between 10 and 20", "name in ('p1', 'p2001', 'no')", "n = 2500", "name like 'p29%'", "n is null"]
     asked = [f"select name, n from Person where {q} order by name" for q in questions]
     before = [graph.sql(text).fetchall() for text in asked]
     assert graph.ensure_indices().built
@@ -233,6 +245,46 @@ def test_wp_02_a_refused_write_leaves_no_data_files(root: Path) -> None:
     assert _unnamed_files(root) == []
 
 
+def _cancelled(root: Path, _: ExitStack) -> World:
+    return world_doing(root, "write.before_lease", _raise)
+
+
+def _kept_waiting(root: Path, stack: ExitStack) -> World:
+    stack.enter_context(world_at(root).leases.hold("main"))
+    return World.at(GraphRoot.parse(root), replace(Seams.system(), pause=NoPause()))
+
+
+def _unfinished(root: Path, _: ExitStack) -> World:
+    stopped("commit.after_table")(root)
+    return world_at(root)
+
+
+_UNARMED: dict[str, tuple[Callable[[Path, ExitStack], World], type[BaseException]]] = {
+    "an interrupt while it waits": (_cancelled, BaseException),
+    "a lease that is not given back": (_kept_waiting, StorageError),
+    "a write that somebody left half done": (_unfinished, RecoveryRequired),
+}
+
+
+def _loaded(world: World) -> object:
+    rows = nodes(person(), ("mine", 1))
+    return load(world, contract, "main", Author(), [Source(rows, "Person")], LoadMode.APPEND)
+
+
+@pytest.mark.parametrize("act", [_loaded, lambda world: change(world, next_one)], ids=["load", "mutation"])
+@pytest.mark.parametrize("what", _UNARMED)
+def test_wp_02_a_write_that_ends_before_it_is_announced_leaves_no_data_files(
+    what: str, act: Callable[[World], object], root: Path
+) -> None:
+    make, error = _UNARMED[what]
+    with ExitStack() as stack:
+        world = make(root, stack)
+        before = digest(root)
+        with pytest.raises(error):
+            act(world)
+        assert digest(root) == before
+
+
 class _Full:
     """Failpoints of a disk that takes one file more."""
 
@@ -286,6 +338,10 @@ def _cost(root: Path, key: str) -> dict[str, int]:
     return dict(points.hits)
 
 
+def _pieces(dataset: Path) -> int:
+    return len(lance.dataset(str(dataset)).get_fragments())
+
+
 def test_wp_44_a_write_costs_the_same_however_long_the_history(root: Path) -> None:
     world = world_at(root)
     done = 3
@@ -303,6 +359,9 @@ def test_wp_44_a_write_costs_the_same_however_long_the_history(root: Path) -> No
     merging = {"manifest.compact", "manifest.open"}  # every so often the writer tidies up
     assert {k: v for k, v in old.items() if k not in merging} == {k: v for k, v in young.items() if k not in merging}
     assert sum(young.values()) < 40
+    assert _pieces(root / MANIFEST) <= limits.MANIFEST_FRAGMENTS_MAX + 1
+    for table in (*(root / "nodes").iterdir(), *(root / "edges").iterdir()):
+        assert _pieces(table) <= limits.SMALL_FRAGMENTS_MAX + 1
     print(f"{HISTORY} commits: {sum(young.values())} steps of one insert at 10, {sum(old.values())} now")
 
 
