@@ -110,7 +110,14 @@ def test_wp_39_indexes_change_no_answer(tmp_path: Path) -> None:
     for first in (1, 1001, 2001):  # a file each
         rows = f"generate_series({first}, {first + 999}) as s(x)"
         graph.sql(f"insert into Person (name, n) select 'p' || x, x from {rows}")
-    questions = ["name = 'p7'", "n between 10 and 20", "name in ('p1', 'p2001', 'no')", "n = 2500", "name like 'p29%'", "n is null"]
+    questions = [
+        "name = 'p7'",
+        "n between 10 and 20",
+        "name in ('p1', 'p2001', 'no')",
+        "n = 2500",
+        "name like 'p29%'",
+        "n is null",
+    ]
     asked = [f"select name, n from Person where {q} order by name" for q in questions]
     before = [graph.sql(text).fetchall() for text in asked]
     assert graph.ensure_indices().built
