@@ -28,8 +28,10 @@ def has_branch(world: World, name: str) -> bool:
 
 
 def _refuse_taken(world: World, wanted: str) -> None:
-    taken = [MAIN, *world.manifest.table.branches()]
-    if any(wanted == one or wanted.startswith(f"{one}/") or one.startswith(f"{wanted}/") for one in taken):
+    # Branches are folders, and to some file systems names of either case are one.
+    name = wanted.casefold()
+    taken = [one.casefold() for one in (MAIN, *world.manifest.table.branches())]
+    if any(name == one or name.startswith(f"{one}/") or one.startswith(f"{name}/") for one in taken):
         raise ConflictError(
             f"the name {wanted} collides with a branch there is", code="branch_exists", hint="choose another name"
         )

@@ -13,9 +13,10 @@ import pytest
 from omnigraph_sql.base.errors import CommitUnknown, OmniError, RecoveryRequired, StorageError
 from omnigraph_sql.engine.opening import open_for_writing
 from tests.crash.oracle import at_rest, observe
-from tests.crash.scenes import SCENES, change, insert, next_one, world_at
+from tests.crash.scenes import SCENES, Scene, change, next_one, world_at
 from tests.crash.sweep import fresh
 
+FULL = os.environ.get("OMNI_CRASH") == "full"
 _SIZE_KIB = 8 * 1024
 _STEP_KIB = 4
 
@@ -43,7 +44,18 @@ def _fill(place: Path, leaving_kib: int) -> Path:
     return ballast
 
 
-@pytest.mark.parametrize("name", ["insert", "insert on a new branch"])
+_SHORT = ("insert", "insert on a new branch", "load that merges", "schema change")
+_NAMES = (
+    *_SHORT,
+    "update",
+    "delete on a new branch",
+    "overwrite",
+    "load that appends on a new branch",
+    "load of nothing",
+)
+
+
+@pytest.mark.parametrize("name", (*_SHORT, *_MORE) if FULL else _SHORT)
 def test_a_full_device_leaves_the_graph_whole(name: str, device: Path, tmp_path: Path) -> None:
     scene = SCENES[name]
     after = _after(tmp_path, name)
@@ -52,7 +64,7 @@ def test_a_full_device_leaves_the_graph_whole(name: str, device: Path, tmp_path:
         root = fresh(device, scene)
         start = observe(root)
         ballast = _fill(device, step * _STEP_KIB)
-        error = _tried(root, scene.branch)
+        error = _tried(root, scene)
         assert observe(root).now in (start.now, after), step
         ballast.unlink()
         if error is None:
@@ -75,13 +87,13 @@ def test_a_full_device_leaves_the_graph_whole(name: str, device: Path, tmp_path:
 
 def _after(folder: Path, name: str) -> object:
     root = fresh(folder, SCENES[name])
-    change(world_at(root), insert, SCENES[name].branch)
+    SCENES[name].act(world_at(root))
     return observe(root).now
 
 
-def _tried(root: Path, branch: str) -> OmniError | None:
+def _tried(root: Path, scene: Scene) -> OmniError | None:
     try:
-        change(world_at(root), insert, branch)
+        scene.act(world_at(root))
     except OmniError as error:
         return error
     return None
