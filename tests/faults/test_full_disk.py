@@ -45,14 +45,7 @@ def _fill(place: Path, leaving_kib: int) -> Path:
 
 
 _SHORT = ("insert", "insert on a new branch", "load that merges", "schema change")
-_NAMES = (
-    *_SHORT,
-    "update",
-    "delete on a new branch",
-    "overwrite",
-    "load that appends on a new branch",
-    "load of nothing",
-)
+_MORE = ("update", "delete on a new branch", "overwrite", "load that appends on a new branch", "load of nothing")
 
 
 @pytest.mark.parametrize("name", (*_SHORT, *_MORE) if FULL else _SHORT)
