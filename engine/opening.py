@@ -16,7 +16,16 @@ from omnigraph_sql.engine.recovery.heal import Recovered, mend, recover
 from omnigraph_sql.engine.store.objects import PROBE, litter_instant
 from omnigraph_sql.engine.store.root import AUDIT, CLAIM, RECOVERY, SCHEMA_IR, SCHEMA_STATE, SCHEMA_TEXT
 from omnigraph_sql.engine.store.tables import table_schema
-from omnigraph_sql.engine.values import MAIN, GraphCommit, Snapshot, TableIdentity, TablePin, table_key, table_path
+from omnigraph_sql.engine.values import (
+    MAIN,
+    TABLE_PATH,
+    GraphCommit,
+    Snapshot,
+    TableIdentity,
+    TablePin,
+    table_key,
+    table_path,
+)
 from omnigraph_sql.engine.world import World
 
 _CONTRACT = (SCHEMA_TEXT, SCHEMA_IR, SCHEMA_STATE)
@@ -81,9 +90,9 @@ def _clear_dead_attempt(world: World) -> None:
         return
     try:
         paths = [str(path) for path in json.loads(body)["tables"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{CLAIM} is damaged: {error}", hint=f"delete {CLAIM} when no init is running") from error
-    _remove(world, [path for path in paths if path.startswith(("nodes/", "edges/")) and ".." not in path])
+    _remove(world, [path for path in paths if TABLE_PATH.fullmatch(path)])
 
 
 def _remove(world: World, paths: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -35,6 +36,10 @@ class TableIdentity:
 def table_key(of: TableType) -> str:
     """`node:Airport` or `edge:Route`."""
     return f"{'node' if isinstance(of, NodeType) else 'edge'}:{of.name}"
+
+
+TABLE_PATH: Final = re.compile(r"(?:nodes|edges)/[0-9a-f]{16}-[0-9a-f]{16}")
+"""What `table_path` gives."""
 
 
 def table_path(of: TableType) -> str:

@@ -23,11 +23,13 @@ from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import ReadSetChanged, StorageError
 from omnigraph_sql.base.seams import Clock, Failpoints, IdSource, Pause
 from omnigraph_sql.engine.store.failures import storage_error
-from omnigraph_sql.engine.store.objects import remote_store
+from omnigraph_sql.engine.store.objects import refuse_size, remote_store
 from omnigraph_sql.engine.store.root import RECOVERY, GraphRoot
 
 _POLL: Final = 0.005
 _POLL_REMOTE: Final = 0.1
+_FENCE_END: Final = 2**62
+"""Counters beyond it are damage: an intent could not hold what comes after them."""
 _WHOLE: Final = timedelta(seconds=limits.LEASE_SECONDS_MAX)
 
 
@@ -167,7 +169,7 @@ class RemoteLeases:
         except FileNotFoundError:
             fence, mode = 1, "create"
         else:
-            holder, fence, expires = _decode(bytes(found.bytes()))
+            holder, fence, expires = _decode(_body(path, found))
             if holder == owner:  # the answer to our own put was lost
                 return Lease(branch, fence, expires, owner)
             if holder is not None and expires > now:
@@ -206,7 +208,7 @@ class RemoteLeases:
         path = f"{RECOVERY}/{lease_name(wanted.branch)}"
         try:
             found = self._store().get(path)
-            holder, fence, _ = _decode(bytes(found.bytes()))
+            holder, fence, _ = _decode(_body(path, found))
             if (holder, fence) != (wanted.owner, wanted.fence):
                 return None
             self._store().put(path, _encode(wanted), mode={"e_tag": found.meta["e_tag"]})
@@ -219,10 +221,15 @@ class RemoteLeases:
         path = f"{RECOVERY}/{lease_name(branch)}"
         with suppress(Exception):
             found = self._store().get(path)
-            holder, fence, expires = _decode(bytes(found.bytes()))
+            holder, fence, expires = _decode(_body(path, found))
             if holder == owner and fence == lease.fence:
                 free = Lease(branch, fence, expires)
                 self._store().put(path, _encode(free), mode={"e_tag": found.meta["e_tag"]})
+
+
+def _body(path: str, found: Any) -> bytes:
+    refuse_size(path, int(found.meta["size"]))
+    return bytes(found.bytes())
 
 
 def _encode(lease: Lease) -> bytes:
@@ -236,9 +243,11 @@ def _decode(body: bytes) -> tuple[str | None, int, datetime]:
         found = json.loads(body)
         owner, fence = found["owner"], found["fence"]
         expires = datetime.fromisoformat(found["expires_at"])
-        if not (owner is None or isinstance(owner, str)) or not isinstance(fence, int) or expires.tzinfo is None:
+        if not (owner is None or isinstance(owner, str)) or expires.tzinfo is None:
             raise ValueError("fields have other types")
-    except (ValueError, KeyError, TypeError) as error:
+        if not isinstance(fence, int) or isinstance(fence, bool) or not 0 < fence < _FENCE_END:
+            raise ValueError("the counter is no number of this size")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StorageError(
             f"the writer lease is damaged: {error}", kind="permanent", hint="delete it when no writer is running"
         ) from error

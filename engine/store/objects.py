@@ -62,7 +62,8 @@ def objects_at(root: GraphRoot, failpoints: Failpoints, ids: IdSource) -> Object
     return LocalObjects(root.local, failpoints, ids) if root.local is not None else RemoteObjects(root, failpoints)
 
 
-def _refuse_size(path: str, size: int) -> None:
+def refuse_size(path: str, size: int) -> None:
+    """Raises ResourceLimitExceeded for a body that no control object has."""
     if size > limits.CONTROL_OBJECT_BYTES_MAX:
         raise ResourceLimitExceeded(
             f"{path} is larger than any control object",
@@ -124,7 +125,7 @@ class LocalObjects:
             self._failpoints.hit("store.get")
             try:
                 with open(self._root / path, "rb") as file:
-                    _refuse_size(path, os.fstat(file.fileno()).st_size)
+                    refuse_size(path, os.fstat(file.fileno()).st_size)
                     return file.read()
             except (FileNotFoundError, NotADirectoryError):
                 return None
@@ -242,7 +243,7 @@ class RemoteObjects:
                 found = self._store().get(path)
             except FileNotFoundError:
                 return None
-            _refuse_size(path, int(found.meta["size"]))
+            refuse_size(path, int(found.meta["size"]))
             return bytes(found.bytes())
 
     def list(self, folder: str) -> list[str]:

@@ -73,12 +73,13 @@ class SchemaIR:
                 str(body["identity_domain"]),
                 source_text,
             )
+            stored_hash = body["shape_hash"]
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise FormatError(f"the stored schema is damaged: {error}", hint=_RESTORE) from error
         for problem in contract_problems(ir.catalog):
             text = f"the stored schema breaks a rule ({problem.code.value}): {problem.message}"
             raise FormatError(text, hint=_RESTORE)
-        if body["shape_hash"] != ir.shape_hash:
+        if stored_hash != ir.shape_hash:
             raise FormatError("the stored schema does not have the hash it was stored with", hint=_RESTORE)
         return ir
 

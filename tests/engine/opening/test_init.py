@@ -146,7 +146,10 @@ def test_what_a_killed_process_left_is_cleared_by_the_next(tmp_path: Path, step:
     usable(tmp_path / "g")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"tables": 3}', b"\xff"])
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"tables": 3}', b"\xff", DEEP])
 def test_a_damaged_claim_is_not_believed(tmp_path: Path, body: bytes) -> None:
     root = tmp_path / "g"
     root.mkdir()
@@ -162,10 +165,20 @@ def test_a_claim_does_not_send_the_clearing_elsewhere(tmp_path: Path) -> None:
     inside = next(p.name for p in (tmp_path / "other" / "nodes").iterdir())
     root = tmp_path / "g"
     root.mkdir()
-    paths = [f"nodes/../../other/nodes/{inside}", str(tmp_path / "other"), "../other", "nodes/", "nodes/.."]
+    (root / "nodes" / "mine").mkdir(parents=True)
+    (root / "nodes" / "mine" / "kept").touch()
+    paths = [
+        f"nodes/../../other/nodes/{inside}",
+        str(tmp_path / "other"),
+        "../other",
+        "nodes/",
+        "nodes/..",
+        "nodes/mine",
+    ]
     (root / CLAIM).write_text(json.dumps({"attempt": "x", "tables": paths}))
     make(root)
     assert digest(tmp_path / "other") == before
+    assert (root / "nodes" / "mine" / "kept").exists()
     usable(root)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from omnigraph_sql.engine.recovery.intent import Intent, Outcome, Phase, TableIn
 from omnigraph_sql.engine.recovery.sidecar import Unreadable, decode, encode, is_sidecar, sidecar_path
 from omnigraph_sql.engine.store.root import RECOVERY
 from omnigraph_sql.engine.values import TableIdentity, TablePin
+from tests.engine.damage import BODIES, WRONG, Place, places
 from tests.engine.recovery.crashes import crash
 from tests.engine.worlds import at, digest, held, make, sidecars, upsert
 
@@ -114,17 +115,6 @@ def sample() -> Intent:
     )
 
 
-Place = tuple[str | int, ...]
-
-
-def places(found: Any, here: Place = ()) -> Iterator[Place]:
-    """Every member and element of a decoded file."""
-    if isinstance(found, dict | list):
-        for key in found if isinstance(found, dict) else range(len(found)):
-            yield (*here, key)
-            yield from places(found[key], (*here, key))
-
-
 def changed(change: Callable[[Any, str | int], None], place: Place) -> bytes:
     whole = copy.deepcopy(json.loads(encode(sample())))
     inside = whole
@@ -138,23 +128,6 @@ def with_value(place: Place, value: object) -> bytes:
     return changed(lambda inside, key: inside.__setitem__(key, value), place)
 
 
-def deep(levels: int) -> Any:
-    made: Any = 1
-    for _ in range(levels):
-        made = [made]
-    return made
-
-
-WRONG: dict[str, Any] = {
-    "number": 1.5,
-    "list": [1, 2],
-    "empty list": [],
-    "empty object": {},
-    "object": {"a": 1},
-    "huge": 2**70,
-    "negative": -1,
-    "nested": deep(60),
-}
 PLACES = list(places(json.loads(encode(sample()))))
 
 
@@ -223,23 +196,6 @@ def test_a_member_that_nobody_knows_is_refused(inside: Place) -> None:
 def test_a_value_that_would_lead_elsewhere_is_refused(place: Place, value: object) -> None:
     with pytest.raises(Unreadable):
         decode("0" * 26 + ".json", with_value(place, value))
-
-
-BODIES = {
-    "empty": b"",
-    "not UTF-8": b"\xff\xfe{}",
-    "not JSON": b"{]",
-    "a list": b"[]",
-    "a number": b"1",
-    "null": b"null",
-    "deep": b"[" * 100_000,
-    "deep objects": b'{"a":' * 100_000,
-    "a long number": b'{"format": ' + b"9" * 5000 + b"}",
-    "not a number": b'{"format": NaN}',
-    "twice": b'{"format": 1, "format": 1}',
-    "newer": b'{"format": 99}',
-    "20 MB": b" " * 20_000_000 + b"{}",
-}
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
