@@ -13,14 +13,14 @@ import pytest
 from omnigraph_sql.base.errors import OmniError, RecoveryRequired, StorageError
 from omnigraph_sql.base.seams import Fault, PlannedFaults, Raise
 from omnigraph_sql.engine import opening
-from omnigraph_sql.engine.recovery.heal import refuse_if_pending
+from omnigraph_sql.engine.recovery.heal import heal, refuse_if_pending
 from omnigraph_sql.engine.recovery.sidecar import decode, encode, sidecar_path
 from omnigraph_sql.engine.store.root import RECOVERY
 from omnigraph_sql.engine.values import RECOVERY_ACTOR
 from omnigraph_sql.engine.world import World
 from omnigraph_sql.engine.write.txn import Author
 from tests.engine.recovery.crashes import Died, crash
-from tests.engine.worlds import Foreign, at, digest, held, make, pin_of, seams, sidecars, upsert
+from tests.engine.worlds import At, Foreign, at, digest, held, make, pin_of, seams, sidecars, upsert
 
 BOTH = ("Person", "Place")
 
@@ -203,6 +203,19 @@ def test_a_branch_that_was_deleted_and_made_anew_is_nobody_s_to_finish(root: Pat
         recover(root)
     assert held(at(root), "dev") == {"a": 1}
     upsert(at(root), {"b": 2})
+
+
+@pytest.mark.parametrize("place", ["arm.after", "commit.after_table", "confirm.after", "publish.after_merge"])
+def test_whoever_comes_beside_a_live_writer_waits_and_finishes_nothing_for_it(root: Path, place: str) -> None:
+    def come() -> None:
+        for act in (opening.open_for_writing, lambda w: upsert(w, {"c": 3}), lambda w: heal(w, "main")):
+            with pytest.raises(StorageError, match="another writer holds the lease"):
+                act(at(root))
+
+    upsert(at(root, seams(failpoints=At(place, come))), {"b": 2}, names=BOTH)
+    assert held(at(root)) == held(at(root), name="Place") == {"a": 1, "b": 2}
+    assert kinds(root) == []
+    settled(root)
 
 
 def test_an_intent_that_vanishes_after_the_listing_is_passed_over(root: Path) -> None:
