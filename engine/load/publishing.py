@@ -65,7 +65,7 @@ class Delivery:
         Raises Published when it happened before, DataError, ReadSetChanged, and what `carry_out` raises.
         """
         for lost in range(limits.PREPARE_ATTEMPTS_MAX):
-            with turn(self.world, first.branch, lost) as held:
+            with turn(self.world, first.branch, lost, limits.LOAD_BESIDE_OTHERS_MAX) as held:
                 txn = first if lost == 0 else begin(self.world, contract(), first.branch, self.author, first.now)
                 _refuse_other_world(first, txn)
                 try:

@@ -64,13 +64,15 @@ class PublishPlan:
 
 
 @contextmanager
-def turn(world: World, branch: str, lost: int) -> Iterator[Lease | None]:
+def turn(
+    world: World, branch: str, lost: int, beside: int = limits.PREPARE_BESIDE_OTHERS_MAX
+) -> Iterator[Lease | None]:
     """Where an operation is prepared that has lost so many times to writers who were faster.
 
-    One that keeps losing takes the lease before it reads: nothing can come between its base and its publish. What a
-    dead writer left is finished first, for that moves the branch too.
+    One that lost `beside` times takes the lease before it reads: nothing can come between its base and its publish.
+    What a dead writer left is finished first, for that moves the branch too.
     """
-    if lost < limits.PREPARE_BESIDE_OTHERS_MAX:
+    if lost < beside:
         yield None
         return
     world.failpoints.hit("write.before_lease")
@@ -90,7 +92,8 @@ def carry_out(world: World, plan: PublishPlan, held: Lease | None = None) -> Sna
         if held is None:
             world.failpoints.hit("write.before_lease")
         with world.leases.hold(intent.branch) if held is None else nullcontext(held) as lease:
-            resolve(world, lease, full=False)
+            if held is None:  # else `turn` has done so, and nobody could announce anything since
+                resolve(world, lease, full=False)
             _revalidate(world, plan)
             lease = world.leases.renewed(lease)
             intent = replace(intent, fence=lease.fence)

@@ -59,7 +59,7 @@ LEASE_WAIT_SECONDS_MAX: Final = 60
 """Longest wait for another writer of the same branch."""
 
 LEASE_SECONDS_MAX: Final = 120
-"""Longest time a writer may take from arm to disarm on an object store before another one may take over."""
+"""Time after which another writer may take the lease over on an object store, unless its holder renews it."""
 
 PUBLISH_RETRIES_MAX: Final = 5
 """Most times a publish starts over because another one touched the same rows first."""
@@ -67,8 +67,11 @@ PUBLISH_RETRIES_MAX: Final = 5
 PREPARE_ATTEMPTS_MAX: Final = 32
 """Most times a blind insert is prepared anew because the branch moved."""
 
-PREPARE_BESIDE_OTHERS_MAX: Final = 3
+PREPARE_BESIDE_OTHERS_MAX: Final = 1
 """Times a blind insert is prepared while others may write; after that it takes the lease first."""
+
+LOAD_BESIDE_OTHERS_MAX: Final = 3
+"""The same for a load, which others have to wait longer for."""
 
 MANIFEST_FRAGMENTS_MAX: Final = 32
 """Fragments of the manifest at which the writer that holds the lease compacts it."""
