@@ -229,3 +229,25 @@ def test_a_refused_mixture_names_its_unit_both_kinds_and_the_way_out(
     assert "constructive" in problem.message
     assert "destructive" in problem.message
     assert problem.hint == "split it in two: first the inserts and updates, then the deletes"
+
+
+def test_deletes_that_overlap_count_a_row_once_and_lose_none_whose_column_is_null(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", schema="node P { name: String @key  myCount: I64? }")
+    graph.sql("INSERT INTO P (name, myCount) VALUES ('a', 1), ('b', NULL), ('c', 5), ('d', 9), ('e', NULL)")
+    with graph.transaction() as unit:
+        told = [
+            unit.sql(f"DELETE FROM P WHERE {condition}").affected_nodes
+            for condition in ("myCount > 3", "myCount > 0 AND name <> 'a'", "name IN ('b', 'c')", "myCount IS NULL")
+        ]
+    assert told == [2, 0, 1, 1]
+    assert graph.sql("SELECT name FROM P").fetchall() == [("a",)]
+
+
+def test_a_pending_value_is_met_by_a_filter_on_a_mixed_case_name(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", schema="node P { name: String @key  myCount: I64? }")
+    graph.sql("INSERT INTO P (name, myCount) VALUES ('a', 1), ('b', 2)")
+    with graph.transaction() as unit:
+        unit.sql("UPDATE P SET myCount = 7 WHERE myCount = 1")
+        assert unit.sql("UPDATE P SET myCount = 8 WHERE myCount = 7").affected_nodes == 1
+        assert unit.sql("UPDATE P SET myCount = 9 WHERE myCount = 1").affected_nodes == 0
+    assert graph.sql("SELECT name, myCount FROM P ORDER BY name").fetchall() == [("a", 8), ("b", 2)]

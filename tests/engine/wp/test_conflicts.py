@@ -107,3 +107,36 @@ def test_two_writers_from_one_base_come_to_the_documented_end(
     assert (og.open(root).head == heads[0]) == (told != "both"), "a refused writer leaves no commit"
     assert (sidecars(root), drift(root), broken_chain(seen.commits["main"])) == (frozenset(), [], [])
     assert open_for_writing(world_at(root)) == []
+
+
+RULED = """
+node P { name: String @key  u: String? @unique }
+edge K: P -> P @card(0..1)
+"""
+# What the early writer does, and the row of the late one that was fine before it.
+TAKEN = {
+    "a value": ("insert into P (name, u) values ('early', 'v')", "P", {"name": "late", "u": "v"}),
+    "an end": ("delete from P where name = 'b'", "K", {"src": "a", "dst": "b"}),
+    "the last place": ("insert into K (src, dst) values ('a', 'a')", "K", {"src": "a", "dst": "b"}),
+}
+
+
+@pytest.mark.parametrize("how", ["insert", "append", "merge"])
+@pytest.mark.parametrize("what", TAKEN)
+def test_a_row_is_judged_anew_by_what_the_early_writer_left(what: str, how: str, tmp_path: Path) -> None:
+    root = tmp_path / "g"
+    og.init(root, schema=RULED).sql("insert into P (name) values ('a'), ('b')")
+    text, name, row = TAKEN[what]
+    points = At("write.before_lease", lambda: og.open(root).sql(text))
+    graph = og.open(root, seams=replace(Seams.system(), failpoints=points))
+
+    def late(graph: og.Graph) -> object:
+        if how != "insert":
+            return graph.load(pa.Table.from_pylist([row]), type=name, mode=how)
+        return graph.sql(f"insert into {name} ({', '.join(row)}) values ({', '.join(f'${one}' for one in row)})", row)
+
+    assert _code(late, graph) == "constraint"
+    assert points.hits["arm.before"] == 0
+    shown = og.open(root)
+    assert len(shown.commits()) == 3, "what the early writer did is all there is"
+    assert (sidecars(root), drift(root)) == (frozenset(), [])
