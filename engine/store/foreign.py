@@ -17,7 +17,9 @@ from omnigraph_sql.engine.store.objects import remote_store
 from omnigraph_sql.engine.store.tables import Tables, is_blob
 from omnigraph_sql.engine.values import TablePin
 
-_BATCH_ROWS: Final = 131_072
+_BATCH_ROWS: Final = 16_384
+_BATCHES_AHEAD: Final = 2
+"""Batches that are read before they are asked for; they lie in memory until then."""
 
 
 def file_text(fragment: Any) -> str:
@@ -46,7 +48,7 @@ def loose_rows(tables: Tables, pin: TablePin, text: str, columns: Sequence[str] 
         reader: Any = LanceFileReader(
             place, storage_options=tables.root.storage_options, columns=None if columns is None else list(columns)
         )
-        yield from reader.read_all(batch_size=_BATCH_ROWS).to_batches()
+        yield from reader.read_all(batch_size=_BATCH_ROWS, batch_readahead=_BATCHES_AHEAD).to_batches()
 
 
 def _rows_beside_blobs(

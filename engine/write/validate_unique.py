@@ -22,14 +22,14 @@ from omnigraph_sql.engine.write.validate_view import TableView
 Found: TypeAlias = Iterator[ConstraintViolation]
 Codes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
-_HOLDERS_SHOWN: Final = 16
+HOLDERS_SHOWN: Final = 16
 _NOT_COMPARED: Final = frozenset((Kind.BLOB, Kind.ANY, Kind.NULL, Kind.INTERVAL))
 
 
 def unique_violations(view: TableView) -> Found:
     """Tuples that two rows would share: within one batch, among all staged rows, and with committed rows."""
     for rule in unique_rules(view.type) if view.batches else ():
-        _refuse_incomparable(view.type, rule)
+        refuse_incomparable(view.type, rule)
         yield from _of_rule(view, rule)
 
 
@@ -46,7 +46,7 @@ def _of_rule(view: TableView, rule: Unique) -> Found:
     yield from _taken(view, rule, rows)
 
 
-def _refuse_incomparable(table: TableType, rule: Unique) -> None:
+def refuse_incomparable(table: TableType, rule: Unique) -> None:
     """Raises for a member of which nobody can say whether two values are equal; skipping it would hide duplicates."""
     for name in rule.properties:
         column = table.column(name)
@@ -157,8 +157,8 @@ def _shared(table: TableType, rule: Unique, rows: pa.Table) -> Found:
     places = places[np.argsort(codes[places], kind="stable")]
     groups = np.split(places, np.flatnonzero(np.diff(codes[places])) + 1)
     for group in sorted(groups, key=lambda g: int(g[0])):
-        ids = tuple(rows[ID][int(place)].as_py() for place in group[:_HOLDERS_SHOWN])
-        yield unique_violation(table, rule, _tuple(rows, rule, int(group[0])), tuple(dict.fromkeys(ids)))
+        ids = tuple(rows[ID][int(place)].as_py() for place in group[:HOLDERS_SHOWN])
+        yield unique_violation(table, rule, tuple_at(rows, rule, int(group[0])), tuple(dict.fromkeys(ids)))
 
 
 def _taken(view: TableView, rule: Unique, rows: pa.Table) -> Found:
@@ -176,7 +176,7 @@ def _taken(view: TableView, rule: Unique, rows: pa.Table) -> Found:
         for place in np.flatnonzero(found >= 0):
             mine = int(first[found[place]])
             ids = (rows[ID][mine].as_py(), piece[ID][int(place)].as_py())
-            yield unique_violation(view.type, rule, _tuple(rows, rule, mine), ids)
+            yield unique_violation(view.type, rule, tuple_at(rows, rule, mine), ids)
 
 
 def _filter(rule: Unique, book: Tuples) -> str | None:
@@ -190,7 +190,8 @@ def _filter(rule: Unique, book: Tuples) -> str | None:
     return " AND ".join(each)
 
 
-def _tuple(rows: pa.Table, rule: Unique, place: int) -> object:
+def tuple_at(rows: pa.Table, rule: Unique, place: int) -> object:
+    """What a row holds for a rule: a value, or several of them."""
     members = tuple(python_value(rows[name][place]) for name in rule.properties)
     return members if len(members) > 1 else members[0]
 

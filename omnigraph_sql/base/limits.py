@@ -142,6 +142,9 @@ FRONTIER_NODES_MAX: Final = 256
 SPARK_REFUSALS_MAX: Final = 1_000_000
 """Most rows that a load on Spark may refuse and go on; more of them mean that the input is another one."""
 
+SPARK_WRITE_ROWS_IN_MEMORY: Final = 1_000_000
+"""Rows of a written DataFrame that rules are checked on in the driver's memory; more go through files on its disk."""
+
 SHELL_ROWS_MAX: Final = 1_000_000
 """Most rows of one result the shell holds in memory; a file takes all of them."""
 

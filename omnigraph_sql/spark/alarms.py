@@ -10,12 +10,14 @@ from omnigraph_sql.base.catalog import DST, ID, SRC, Cardinality, Catalog, EdgeT
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.values import Snapshot, TableIdentity, table_key
 from omnigraph_sql.spark.loose import LooseTable, Tables
-from omnigraph_sql.spark.meeting import Kind, Meeting, Question, Take
+from omnigraph_sql.spark.meeting import Meeting
+from omnigraph_sql.spark.questions import Kind, Question, Take
 
 
 @dataclass(frozen=True, slots=True)
 class KeysOf:
-    """Ids of a table, loaded once and new where they have to be; and the ends of edges that lead there."""
+    """Ids of a table, loaded once and new where they have to be; and the ends of edges that lead there, and of those
+    that stay while an overwrite takes nodes away."""
 
     table: str
 
@@ -60,31 +62,39 @@ class Asking:
         found = self.tables.get(table_key(of))
         return found if found is not None and found.rows else None
 
+    def _overwritten(self, of: TableType) -> bool:
+        return self.mode is LoadMode.OVERWRITE and table_key(of) in self.tables
+
     def held_rows(self, of: TableType) -> int:
         """Rows of the base that count."""
-        key = table_key(of)
         pin = self.base.pin(TableIdentity.of(of))
-        gone = self.mode is LoadMode.OVERWRITE and key in self.tables
-        return 0 if pin is None or gone else pin.row_count
+        return 0 if pin is None or self._overwritten(of) else pin.row_count
 
     def _put(self, rule: Rule, question: Question) -> int:
         self.rules.append(rule)
         self.questions.append(question)
         return len(self.questions) - 1
 
-    def _take(self, of: TableType, question: int, kind: Kind, *columns: str) -> None:
-        where = self.held if kind is Kind.HELD else self.loose
+    def _take(self, of: TableType, question: int, kind: Kind, *columns: str, stays: bool = False) -> None:
+        """`stays`: rows of the base take part, as those that are held always do."""
+        where = self.held if stays or kind is Kind.HELD else self.loose
         where.setdefault(table_key(of), []).append(Take(question, kind, columns))
 
-    def _keys(self, of: TableType) -> None:
-        load = self._load(of)
-        ends = [
-            (edge, side)
+    def _ends(self, of: TableType) -> list[tuple[EdgeType, str, bool]]:
+        """Sides of edges that lead to a node type: those of the load, and those that stay while the nodes may go."""
+        if isinstance(of, EdgeType):
+            return []
+        return [
+            (edge, side, stays)
             for edge in self.catalog.edges
-            if self._load(edge) is not None
+            for stays in (False, True)
+            if (self._overwritten(of) and self.held_rows(edge) if stays else self._load(edge) is not None)
             for side, name in ((SRC, edge.source), (DST, edge.target))
-            if not isinstance(of, EdgeType) and name == of.name
+            if name == of.name
         ]
+
+    def _keys(self, of: TableType) -> None:
+        load, ends = self._load(of), self._ends(of)
         judged = load is not None and not load.fresh
         if not ends and not judged:
             return
@@ -94,8 +104,8 @@ class Asking:
             self._take(of, number, Kind.LOADED, ID)
         if self.held_rows(of) and (ends or appends):
             self._take(of, number, Kind.HELD, ID)
-        for edge, side in ends:
-            self._take(edge, number, Kind.ENDED, side)
+        for edge, side, stays in ends:
+            self._take(edge, number, Kind.ENDED, side, stays=stays)
 
     def _unique(self, load: LooseTable) -> None:
         of = load.type

@@ -78,7 +78,7 @@ class Checks:
                 if self.refusals or KeysOf(table_key(self._node(name))) in alarms:
                     self._ends(edge, side)
                     yield
-            self._left_behind(edge)
+            self._left_behind(edge, alarms)
             yield
             if self.refusals or self.mode is not LoadMode.APPEND or CountsOf(table_key(edge)) in alarms:
                 self._cardinality(edge)
@@ -191,13 +191,13 @@ class Checks:
         for row in self._collected(edges).to_pylist():
             self._refuse(table, row, absent_end(edge, node, side, str(row[ID]), str(row[side])))
 
-    def _left_behind(self, edge: EdgeType) -> None:
+    def _left_behind(self, edge: EdgeType, alarms: frozenset[Rule]) -> None:
         """Edges of the base whose node an overwrite takes: no row of the load is to blame, so nothing can go on."""
         if not self._held(edge):
             return
         for side, name in ((SRC, edge.source), (DST, edge.target)):
             node = self._node(name)
-            if not self._overwritten(node):
+            if not self._overwritten(node) or not (self.refusals or KeysOf(table_key(node)) in alarms):
                 continue
             stays = self.rows.committed(edge, [ID, side], addresses=True)
             load = self._load(node)

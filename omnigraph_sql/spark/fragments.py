@@ -12,6 +12,8 @@ from omnigraph_sql.engine.store.tables import Tables
 from omnigraph_sql.engine.values import TablePin
 
 BATCH_ROWS: Final = 65_536
+_BATCHES_AHEAD: Final = 4
+"""Batches of a fragment that are read before they are asked for; they lie in memory until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ def part_batches(
     where: str | None = None,
     blobs: bool = False,
     addresses: bool = False,
+    batch_rows: int = BATCH_ROWS,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a part."""
     more: dict[str, Any] = {} if part.count is None else {"offset": part.start, "limit": part.count}
@@ -53,6 +56,11 @@ def part_batches(
     with tables.telling(f"reading {pin.key}"):
         fragment = tables.open(pin).dataset.get_fragment(part.fragment)
         scanner = fragment.scanner(
-            columns=list(columns), filter=where, batch_size=BATCH_ROWS, with_row_address=addresses, **more
+            columns=list(columns),
+            filter=where,
+            batch_size=batch_rows,
+            batch_readahead=_BATCHES_AHEAD,
+            with_row_address=addresses,
+            **more,
         )
         yield from scanner.to_batches()

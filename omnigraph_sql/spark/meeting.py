@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import TableType
 from omnigraph_sql.run.ids import Words, ascending
@@ -22,6 +22,7 @@ from omnigraph_sql.spark.digests import row_digests, seeds_of
 from omnigraph_sql.spark.fragments import Part, part_batches
 from omnigraph_sql.spark.loose import LooseTable, Tables, each_row, left_rows
 from omnigraph_sql.spark.place import GraphPlace, tables_at
+from omnigraph_sql.spark.questions import Kind, Question, Take
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,60 +31,6 @@ _TASK_VALUES: Final = 2_000_000
 _NONE: Final = np.zeros(0, np.uint64)
 _RANGES_PER_TASK: Final = 4
 _SENT: Final = pa.schema([("b", pa.int32()), ("q", pa.int32()), ("k", pa.int32()), ("h", pa.binary())])
-
-
-class Kind(IntEnum):
-    LOADED = 1
-    HELD = 2
-    ENDED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked about values: that a loaded one comes at most `most` times and at least `least` times, those that
-    are held counted too where `counts_held`; that none is held where `is_new`; that every end is loaded or held."""
-
-    most: int | None = None
-    least: int = 0
-    is_new: bool = False
-    counts_held: bool = False
-
-    def alarms(self, loaded: Words, held: Words, ended: Words) -> bool:
-        """Whether some value may break the rule. Every array is in ascending order."""
-        if self.is_new and len(loaded) and len(held) and bool(_among(loaded, held).any()):
-            return True
-        if len(ended) and not bool((_among(ended, loaded) | _among(ended, held)).all()):
-            return True
-        counted = np.sort(np.concatenate((loaded, held[_among(held, loaded)]))) if self.counts_held else loaded
-        runs = _runs(counted)
-        return len(runs) > 0 and bool(
-            (self.most is not None and int(runs.max()) > self.most) or int(runs.min()) < self.least
-        )
-
-
-def _among(values: Words, known: Words) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    if not len(known):
-        return np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = known[at] == values
-    return found
-
-
-def _runs(ordered: Words) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """How often each value comes."""
-    if not len(ordered):
-        return np.zeros(0, np.int64)
-    cuts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    return np.diff(np.append(cuts, len(ordered)))
-
-
-@dataclass(frozen=True, slots=True)
-class Take:
-    """Which columns of a table a question is about, and as what their values take part."""
-
-    question: int
-    kind: Kind
-    columns: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -189,10 +136,17 @@ def _sent(batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int,
 
 def _hashed(values: pa.RecordBatch, seed: int) -> Words:
     """Hashes of the rows in which no value is null."""
-    for name in values.schema.names:
-        if values[name].null_count:
-            values = values.filter(values[name].is_valid())
-    return row_digests(values, seed, as_compared=True)
+    whole = whole_rows(values)
+    return row_digests(values if whole is None else values.filter(whole), seed, as_compared=True)
+
+
+def whole_rows(values: pa.RecordBatch) -> pa.BooleanArray | None:
+    """Which rows have no null; None when none of them has one."""
+    found = None
+    for column in values.columns:
+        if column.null_count:
+            found = column.is_valid() if found is None else pc.and_(found, column.is_valid())
+    return found
 
 
 def judged(questions: Sequence[Question], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph_sql.run.ids import IdIndex, hashes_of
 from omnigraph_sql.spark.digests import row_digests
-from omnigraph_sql.spark.meeting import Question
+from omnigraph_sql.spark.questions import Question
 
 SCHEMA = pa.schema(
     [
