@@ -20,6 +20,9 @@ _BY_NUMBER: Final = {
     errno.EAGAIN: ("transient", "repeat the operation"),
     errno.EMFILE: ("transient", "close some files, then repeat"),
 }
+_STOPPED: Final = "external error: keyboardinterrupt"
+"""How Lance tells of a Ctrl-C that it noticed while it was at work."""
+
 # Lance and the object store raise plain OSError with the cause in the text alone.
 _BY_TEXT: Final = (
     ("no space left", ("permanent", _FULL)),
@@ -54,6 +57,8 @@ def storage_error(error: BaseException, doing: str, root: GraphRoot | None = Non
     if isinstance(error, OmniError):
         return error
     kind, hint = _kind(error, root)
+    if kind == "interrupted":
+        return StorageError(f"{doing} was interrupted", kind=kind)
     text = _SOURCE_PLACE.sub("", " ".join(str(error).split()))
     for secret in root.secrets if root is not None else ():
         text = text.replace(secret, "***")
@@ -77,6 +82,8 @@ def _kind(error: BaseException, root: GraphRoot | None) -> tuple[str, str | None
         # What a folder is called says nothing about what went wrong in it.
         text = text.replace(root.uri.lstrip("/"), "")
     text = text.casefold()
+    if _STOPPED in text:
+        return "interrupted", None
     for fragment, verdict in _BY_TEXT:
         if fragment in text:
             return verdict

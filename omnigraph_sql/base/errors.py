@@ -320,10 +320,13 @@ class TextLimitExceeded(LanguageError, ResourceLimitExceeded):
 
 
 class StorageError(OmniError):
-    """Storage failed; `kind` is transient, configuration, not_found, permanent or unknown."""
+    """Storage failed; `kind` is transient, configuration, not_found, permanent, interrupted (by Ctrl-C) or unknown."""
 
     default_code = "storage"
-    KINDS: ClassVar[tuple[str, ...]] = ("transient", "configuration", "not_found", "permanent", "unknown")
+    KINDS: ClassVar[tuple[str, ...]] = (
+        *("transient", "configuration", "not_found", "permanent"),
+        *("interrupted", "unknown"),
+    )
 
     def __init__(self, message: str, *, kind: str, hint: str | None = None) -> None:
         if kind not in self.KINDS:

@@ -153,3 +153,12 @@ SHELL_BYTES_MAX: Final = 256 * 1024 * 1024
 
 MEMORY_LIMIT_BYTES_MIN: Final = 1024 * 1024
 """Smallest memory limit that a graph may be opened with."""
+
+BENCH_PEOPLE_MIN: Final = 100
+"""Fewest people that a benchmark makes; fewer say nothing about a machine."""
+
+BENCH_PEOPLE_MAX: Final = 10_000_000
+"""Most people that a benchmark makes, with five times as many edges."""
+
+BENCH_ROUNDS_MAX: Final = 1000
+"""Most rounds in which a step of a benchmark is measured."""

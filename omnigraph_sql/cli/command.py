@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from omnigraph_sql.base.errors import OmniError
+from omnigraph_sql.cli.bench import bench
 from omnigraph_sql.cli.completion import completion
 from omnigraph_sql.cli.demo import demo
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
@@ -85,6 +86,7 @@ def ogsql() -> None:
 
 
 for _command in (
+    bench,
     branch,
     commit,
     completion,

@@ -24,7 +24,7 @@ def exit_code(error: OmniError) -> ExitCode:
     A conflict with a code of its own (`exists`, `read_only`, `drift`…) is about a state that does not go away.
     """
     match error:
-        case Interrupted():
+        case Interrupted() | StorageError(kind="interrupted"):
             return ExitCode.INTERRUPTED
         case PreconditionFailed():
             return ExitCode.PRECONDITION

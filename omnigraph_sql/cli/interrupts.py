@@ -11,13 +11,15 @@ import os
 import signal
 import stat
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
 from types import FrameType
 from typing import Final
 
 _CHUNK_BYTES: Final = 1 << 16
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _pressed = threading.Event()
 _heard: list[int] = []
 """The end of a pipe that can be read once a signal came, from when the command listens."""
@@ -45,6 +47,37 @@ def check() -> None:
     """Raises KeyboardInterrupt when Ctrl-C was pressed and the exception went astray."""
     if _pressed.is_set():
         raise KeyboardInterrupt
+
+
+@contextmanager
+def cleaned_up(clean: Callable[[], None]) -> Iterator[None]:
+    """Call `clean` when the block ends, whatever ends it.
+
+    The first Ctrl-C or request to end (SIGTERM, SIGHUP) raises KeyboardInterrupt; further ones have no effect until
+    everything is clean. What was ignored before is still ignored.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    former = {number: signal.getsignal(number) for number in _ENDING} if main else {}
+    heard = [number for number, handler in former.items() if handler not in (signal.SIG_IGN, None)]
+
+    def once(number: int, frame: FrameType | None) -> None:
+        for one in heard:
+            signal.signal(one, signal.SIG_IGN)
+        _pressed.set()
+        signal.default_int_handler(number, frame)
+
+    try:
+        for number in heard:
+            signal.signal(number, once)
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_IGN)
+        try:
+            clean()
+        finally:
+            for number in heard:
+                signal.signal(number, former[number])
 
 
 def read_file(path: str) -> bytes:

@@ -147,14 +147,16 @@ _BY_RULE: Final[Mapping[str, str]] = {
     "one match": "21000",
 }
 
+_BY_KIND: Final = {"not_found": "58P01", "interrupted": "57014"}
+
 
 def translated(error: OmniError) -> Error:
     """What a connection raises for an error of the tree: its class of PEP 249, with the same code, hint and facts."""
     kind, state = _BY_CODE.get(error.code) or _by_class(error)
     if isinstance(error, ConstraintViolation):
         state = _BY_RULE.get(error.rule, state)
-    if isinstance(error, StorageError) and error.kind == "not_found":
-        state = "58P01"
+    if isinstance(error, StorageError):
+        state = _BY_KIND.get(error.kind, state)
     made = error if isinstance(error, kind) else kind(error.message, hint=error.hint, code=error.code)
     made.sqlstate = state
     if isinstance(error, LanguageError):

@@ -39,6 +39,7 @@ TABLE: list[tuple[OmniError, int]] = [
     (errors.StorageError("x", kind="configuration"), 1),
     (errors.StorageError("x", kind="not_found"), 1),
     (errors.StorageError("x", kind="permanent"), 1),
+    (errors.StorageError("x", kind="interrupted"), 130),
     (errors.VersionReclaimed("x"), 1),
     (errors.RecoveryRequired("x", operation_id="o"), 1),
     (errors.CommitUnknown("x", commit_id="c"), 1),

@@ -6,7 +6,7 @@ import omnigraph_sql
 from tests.cli.conftest import Command
 
 COMMANDS = (
-    *("branch", "commit", "completion", "config", "demo", "explain", "export"),
+    *("bench", "branch", "commit", "completion", "config", "demo", "explain", "export"),
     *("init", "lint", "load", "pipeline", "query", "recover", "schema", "stats"),
 )
 

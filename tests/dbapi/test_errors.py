@@ -85,6 +85,7 @@ CASES = [
     (tree.StorageError("m", kind="transient"), og.OperationalError, "58030"),
     (tree.StorageError("m", kind="not_found"), og.OperationalError, "58P01"),
     (tree.VersionReclaimed("m"), og.OperationalError, "58P01"),
+    (tree.StorageError("m", kind="interrupted"), og.OperationalError, "57014"),
     (tree.RecoveryRequired("m", operation_id="o"), og.OperationalError, "58000"),
     (tree.CommitUnknown("m", commit_id="c"), og.OperationalError, "08007"),
     (tree.ExecutionError("m"), og.DataError, "22000"),

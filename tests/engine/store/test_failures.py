@@ -33,6 +33,7 @@ CASES: list[tuple[BaseException, str]] = [
     (OSError("<Code>NoSuchBucket</Code>"), "configuration"),
     (ValueError("Dataset at path x was not found: Not found: x/_versions"), "not_found"),
     (OSError("operation timed out"), "transient"),
+    (OSError("KeyboardInterrupt/data is damaged"), "unknown"),
     (OSError("error sending request: connection closed"), "transient"),
     (OSError("<Code>SlowDown</Code>"), "transient"),
     (OSError("Server returned error response: 503 Service Unavailable"), "transient"),
@@ -49,6 +50,19 @@ def test_a_failure_has_a_kind(error: BaseException, kind: str) -> None:
     assert told.kind == kind
     assert told.message.startswith("storage failed while testing: ")
     assert (told.hint is None) == (kind in ("unknown", "not_found"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "External error: KeyboardInterrupt: , /rust/lance/src/io.rs:1:2",
+        "LanceError(IO): External error: KeyboardInterrupt: ",
+    ],
+)
+def test_a_press_that_storage_noticed_is_an_interrupt(text: str) -> None:
+    told = storage_error(OSError(text), "reading node:A")
+    assert isinstance(told, StorageError)
+    assert (told.kind, told.message, told.hint) == ("interrupted", "reading node:A was interrupted", None)
 
 
 def test_an_error_of_ours_comes_back_as_it_is() -> None:
