@@ -36,13 +36,13 @@ def unique_violations(view: TableView) -> Found:
 def _of_rule(view: TableView, rule: Unique) -> Found:
     told: set[object] = set()
     for batch in view.batches:
-        for violation in _shared(view.type, rule, batch):
+        for violation in shared_tuples(view.type, rule, batch):
             told.add(violation.value)
             yield violation
     rows = view.rows
     assert rows is not None
     if len(view.batches) > 1:
-        yield from (v for v in _shared(view.type, rule, rows) if v.value not in told)
+        yield from (v for v in shared_tuples(view.type, rule, rows) if v.value not in told)
     yield from _taken(view, rule, rows)
 
 
@@ -146,7 +146,7 @@ def _paired(before: Codes, own: Codes, width: int) -> Codes:
 # ---- looking --------------------------------------------------------------------------------------------------------
 
 
-def _shared(table: TableType, rule: Unique, rows: pa.Table) -> Found:
+def shared_tuples(table: TableType, rule: Unique, rows: pa.Table) -> Found:
     """Tuples that several of these rows have, in the order in which they first occur."""
     book, codes = Tuples.of([rows[name] for name in rule.properties])
     held = codes[codes >= 0]

@@ -162,3 +162,9 @@ BENCH_PEOPLE_MAX: Final = 10_000_000
 
 BENCH_ROUNDS_MAX: Final = 1000
 """Most rounds in which a step of a benchmark is measured."""
+
+CHECK_HASHES_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Most bytes of hashed ids that a check of a graph holds at once; a larger table is read several times."""
+
+CHECK_FINDINGS_MAX: Final = 20
+"""Most rows of one table that a check names for breaking one rule; it counts the others."""

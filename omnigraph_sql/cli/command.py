@@ -12,6 +12,7 @@ import click
 
 from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.cli.bench import bench
+from omnigraph_sql.cli.check import check
 from omnigraph_sql.cli.completion import completion
 from omnigraph_sql.cli.demo import demo
 from omnigraph_sql.cli.exit_codes import ExitCode, exit_code
@@ -88,6 +89,7 @@ def ogsql() -> None:
 for _command in (
     bench,
     branch,
+    check,
     commit,
     completion,
     config,

@@ -338,7 +338,7 @@ def test_help_and_version_load_no_engine(folder: Path, environment: dict[str, st
     program = f"""
 import sys
 from omnigraph_sql.cli.command import run
-for args in (["--version"], ["--help"], ["bench", "--help"], ["bench", "--people", "1"]):
+for args in (["--version"], ["--help"], ["bench", "--help"], ["bench", "--people", "1"], ["check", "--help"]):
     run(args)
 print(sorted(set(sys.modules) & {heavy}), file=sys.stderr)
 """

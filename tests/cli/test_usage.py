@@ -6,7 +6,7 @@ import omnigraph_sql
 from tests.cli.conftest import Command
 
 COMMANDS = (
-    *("bench", "branch", "commit", "completion", "config", "demo", "explain", "export"),
+    *("bench", "branch", "check", "commit", "completion", "config", "demo", "explain", "export"),
     *("init", "lint", "load", "pipeline", "query", "recover", "schema", "stats"),
 )
 
