@@ -48,9 +48,10 @@ USUAL_CSV: Final = Form("csv")
 
 
 def form_of(path: Path) -> Form | None:
-    """The form that the name of a file tells."""
-    kind = _BY_SUFFIX.get(path.suffix.casefold())
-    return None if kind is None else Form(kind)
+    """The form that the name of a file tells; texts may be packed, as in `.csv.gz`."""
+    packed = packing_of(path) is not None
+    kind = _BY_SUFFIX.get((path.with_suffix("") if packed else path).suffix.casefold())
+    return None if kind is None or (packed and kind == "parquet") else Form(kind)
 
 
 def packing_of(path: Path) -> str | None:

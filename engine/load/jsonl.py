@@ -24,6 +24,7 @@ from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, TableTyp
 from omnigraph_sql.base.errors import DataError, ResourceLimitExceeded
 from omnigraph_sql.base.identity import key_members
 from omnigraph_sql.base.types import BOOL, is_integer
+from omnigraph_sql.engine.load.forms import Form, opened, packing_of
 from omnigraph_sql.engine.load.jsonl_line import Line, chunks_of, read_line
 from omnigraph_sql.engine.load.shapes import raw_type
 from omnigraph_sql.engine.load.values import Chunk, Spelling
@@ -48,24 +49,41 @@ def read_jsonl(path: Path, catalog: Catalog) -> Iterator[Chunk]:
 def _blocks(path: Path) -> Iterator[tuple[bytes, int]]:
     """Whole lines, about BLOCK_BYTES of them at once, with the number of the first."""
     number, held = 1, bytearray()
-    with open(path, "rb", buffering=0) as file:
-        begun = False
-        while part := file.read(BLOCK_BYTES):
-            if not begun:
-                part, begun = part.removeprefix(_BOM), True
-            cut = part.rfind(b"\n") + 1
-            if cut:
-                held += part[:cut]
-                block = bytes(held)
-                yield block, number
-                number += block.count(b"\n")
-                held = bytearray(part[cut:])
-            else:
-                held += part
-            if len(held) > limits.LOAD_LINE_BYTES_MAX:
-                raise _too_long(str(path), number, len(held))
+    begun = False
+    for part in _parts(path):
+        if not begun:
+            part, begun = part.removeprefix(_BOM), True
+        cut = part.rfind(b"\n") + 1
+        if cut:
+            held += part[:cut]
+            block = bytes(held)
+            yield block, number
+            number += block.count(b"\n")
+            held = bytearray(part[cut:])
+        else:
+            held += part
+        if len(held) > limits.LOAD_LINE_BYTES_MAX:
+            raise _too_long(str(path), number, len(held))
     if held:
         yield bytes(held), number
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, unpacked. Raises DataError when they cannot be."""
+    if packing_of(path) is None:
+        with open(path, "rb", buffering=0) as file:
+            while part := file.read(BLOCK_BYTES):
+                yield part
+        return
+    with opened(path, Form("graph")) as packed:
+        while True:
+            try:
+                part = packed.read(BLOCK_BYTES)
+            except (OSError, EOFError) as error:
+                raise DataError(f"{path} cannot be unpacked: {error}") from error
+            if not part:
+                return
+            yield part
 
 
 def _too_long(path: str, number: int, size: int) -> ResourceLimitExceeded:

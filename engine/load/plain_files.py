@@ -74,7 +74,7 @@ def read_formed_csv(path: Path, of: TableType, form: Form, catalog: Catalog) -> 
             if not batch:
                 continue
             places = [f"{path}, line {line}" for line, _ in batch]
-            _refuse_ragged(batch, len(names), path)
+            _refuse_ragged(batch, len(names), path, form)
             columns = [pa.array(values, pa.utf8()) for values in zip(*(values for _, values in batch), strict=True)]
             table = pa.Table.from_arrays(columns, names=names)
             yield Chunk(of, table, len(batch), Spelling.TEXT, places.__getitem__, table.nbytes)
@@ -93,10 +93,11 @@ def _given(path: Path, of: TableType, form: Form, rows: Iterator[tuple[int, list
     return [field.name for field in of.schema.fields if field.name != "id"]
 
 
-def _refuse_ragged(batch: list[tuple[int, list[str | None]]], wanted: int, path: Path) -> None:
+def _refuse_ragged(batch: list[tuple[int, list[str | None]]], wanted: int, path: Path, form: Form) -> None:
+    names = f"the header names {wanted} columns" if form.header else f"{wanted} columns are wanted"
     for line, values in batch:
         if len(values) != wanted:
-            raise DataError(f"{path}, line {line}: {len(values)} values where {wanted} columns are wanted")
+            raise DataError(f"{path}, line {line}: {len(values)} values where {names}")
 
 
 def _fields(path: Path, raw: pa.NativeFile, form: Form) -> Iterator[tuple[int, list[str | None]]]:

@@ -39,7 +39,7 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
         )
     form = source.form or form_of(path)
     if form is None:
-        raise DataError(f"{path} is none of {_FORMATS}", hint="save JSON as .jsonl, one object in a line")
+        raise DataError(f"{path} is none of {_FORMATS}", hint=_other_form(path))
     if form.kind == "graph":
         yield from read_jsonl(path, catalog)
         return
@@ -55,6 +55,12 @@ def read_source(source: Source, catalog: Catalog) -> Iterator[Chunk]:
             yield from _read_arrow(path, of, form)
         case _:
             yield from _read_parquet(path, of, form)
+
+
+def _other_form(path: Path) -> str:
+    if packing_of(path) is not None:
+        return "of packed files .jsonl and .csv are read, as in .csv.gz"
+    return "save JSON as .jsonl, one object in a line"
 
 
 def source_type(source: Source, catalog: Catalog, name: str) -> TableType:

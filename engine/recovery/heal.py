@@ -209,9 +209,9 @@ def _act(world: World, lease: Lease, intent: Intent, decision: Decision) -> Reco
 
 
 def _unresolved(intent: Intent, reason: str, *, deferred: bool) -> RecoveryRequired:
-    hint = (
-        "open the graph for writing anew, which runs a full recovery" if deferred else "inspect the tables, then repair"
-    )
+    by_itself = "open the graph for writing anew, which runs a full recovery"
+    by_a_person = "reads go on; ogsql check shows what differs, and the newest backup from before is sure to be whole"
+    hint = by_itself if deferred else by_a_person
     message = f"operation {intent.operation_id} on branch {intent.branch} is half done: {reason}"
     return RecoveryRequired(message, operation_id=intent.operation_id, hint=hint)
 

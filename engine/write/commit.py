@@ -131,7 +131,7 @@ def _revalidate(world: World, plan: PublishPlan) -> None:
                 raise ConflictError(
                     f"{pin.key} has version {newest}, the graph shows {pin.version}: something else wrote to it",
                     code="drift",
-                    hint="run repair, which shows what the extra versions are",
+                    hint="find the program that writes into the graph's folder; ogsql check shows every such table",
                 )
 
 

@@ -62,8 +62,8 @@ def load(
     """Load rows from files.
 
     Every FILE is .jsonl, .csv or .parquet, and all of them are one commit: either everything is in the graph
-    afterwards, or nothing. A terminal sees how far it is, a pipe does not. With --engine spark, files may also be
-    patterns and addresses that the cluster reads.
+    afterwards, or nothing. Texts may be packed, as in .csv.gz or .jsonl.zst. A terminal sees how far it is, a pipe
+    does not. With --engine spark, files may also be patterns and addresses that the cluster reads.
     """
     where = address(graph, branch, actor, storage, durability)
     if engine == "spark":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -221,6 +222,67 @@ def test_nothing_between_commas_is_null_and_empty_quotes_are_the_empty_text(tmp_
     world = graph(tmp_path)
     put(world, Source(path, "Town"))
     assert [(r["id"], r["name"], r["mail"]) for r in stored(world, "Town")] == [("a", "", None), ("b", 'x, "y"', "")]
+
+
+def packed(path: Path, packing: str) -> Path:
+    made = path.with_name(f"{path.name}{packing}")
+    with pa.output_stream(str(made), compression={".gz": "gzip", ".zst": "zstd"}[packing]) as out:
+        out.write(path.read_bytes())
+    return made
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_packed_file_is_refused_as_the_plain_one_is(tmp_path: Path, kind: str, packing: str) -> None:
+    texts = (
+        {name: text for name, (text, _) in BAD_CSV.items()}
+        if kind == "csv"
+        else {name: f"{GOOD}\n{line}\n" for name, (line, _) in BAD_LINES.items()}
+    )
+    world = graph(tmp_path)
+    for name, text in texts.items():
+        path = tmp_path / f"x.{kind}"
+        path.write_text(text, encoding="utf-8", newline="")
+        told = []
+        for file in (path, packed(path, packing)):
+            with pytest.raises(OmniError) as caught:
+                put(world, Source(file, "Town" if kind == "csv" else None))
+            message = re.sub("'[0-9A-Z]{26}'", "'a fresh id'", str(caught.value).replace(str(file), "FILE"))
+            told.append((type(caught.value), message))
+        assert told[0] == told[1], name
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+def test_a_packed_file_holds_what_the_plain_one_does(tmp_path: Path, packing: str) -> None:
+    lines, rows = tmp_path / "x.jsonl", tmp_path / "x.csv"
+    rows.write_text('name,code,mail\n"",a,\n"x, ""y""",b,""\n\n"two\nlines",c,m\n', encoding="utf-8")
+    for name, text in GOOD_FILES.items():
+        lines.write_bytes(text.encode())
+        seen = []
+        for number, sources in enumerate(((lines, rows), (packed(lines, packing), packed(rows, packing)))):
+            world = graph(tmp_path / f"{name} {number}")
+            put(world, sources[0], mode="merge")
+            put(world, Source(sources[1], "Town"), mode="merge")
+            seen.append(sorted((r["id"], r["name"], r["mail"]) for r in stored(world, "Town")))
+        assert seen[0] == seen[1], name
+        assert ("c", "two\nlines", "m") in seen[0]
+
+
+def test_what_cannot_be_unpacked_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plain.jsonl.gz").write_text(GOOD)
+    whole = tmp_path / "x.jsonl"
+    whole.write_text("".join(GOOD.replace('"a"', f'"a{n}"') + "\n" for n in range(2000)))
+    cut = packed(whole, ".gz")
+    cut.write_bytes(cut.read_bytes()[:-200])
+    rows = tmp_path / "x.csv"
+    rows.write_text("code,name\n" + "".join(f"a{n},A\n" for n in range(2000)))
+    cut_rows = packed(rows, ".gz")
+    cut_rows.write_bytes(cut_rows.read_bytes()[:-200])
+    world = graph(tmp_path)
+    for source in (Source(tmp_path / "plain.jsonl.gz"), Source(cut), Source(cut_rows, "Town")):
+        with pytest.raises(DataError, match=re.escape(str(source.data))):
+            put(world, source)
+    assert ids(world, "Town") == []
 
 
 BAD_TABLES = {
