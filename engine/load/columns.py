@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, assert_never
 
 import pyarrow as pa
@@ -29,6 +31,7 @@ from omnigraph_sql.base.types import (
     StructType,
     VectorType,
     arrow_type,
+    integer_range,
     is_integer,
     type_text,
 )
@@ -61,6 +64,17 @@ _LISTS: Final = (
     pa.types.is_large_list_view,
 )
 
+_FAMILIES: Final[tuple[tuple[tuple[_Test, ...], str], ...]] = (
+    (_TEXTS, "string"),
+    (_BYTES, "binary"),
+    (_LISTS, "list"),
+    ((pa.types.is_integer,), "int64"),
+    ((pa.types.is_floating,), "double"),
+    ((pa.types.is_timestamp,), "timestamp"),
+    ((pa.types.is_date,), "date"),
+)
+_RANGE: Final = re.compile(r"not in range: .*")
+
 
 def is_text_array(of: pa.DataType) -> bool:
     return any(test(of) for test in _TEXTS)
@@ -68,7 +82,7 @@ def is_text_array(of: pa.DataType) -> bool:
 
 def converted(values: pa.Array, of: DataType, spelling: Spelling) -> pa.Array:
     """The values in the Arrow type of `of`. Raises ValueOutOfRange or DataError, which name no row."""
-    plain = _plain(values)
+    plain = whole_numbers(_plain(values))
     wanted = arrow_type(of)
     if plain.type == wanted:
         return plain
@@ -79,7 +93,7 @@ def converted(values: pa.Array, of: DataType, spelling: Spelling) -> pa.Array:
     try:
         return _from_typed(plain, of, spelling)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError) as error:
-        raise ValueOutOfRange(f"{_first_shown(plain)} does not fit {type_text(of)}: {_reason(error)}") from error
+        raise ValueOutOfRange(f"{_first_shown(plain)} does not fit {type_text(of)}: {_reason(error, of)}") from error
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -91,8 +105,23 @@ def _plain(values: pa.Array) -> pa.Array:
     return values
 
 
-def _reason(error: BaseException) -> str:
+def whole_numbers(values: pa.Array) -> pa.Array:
+    """Decimals without a fraction as integers, where one type of these holds them all; anything else as it is."""
+    if not pa.types.is_decimal(values.type) or values.type.scale != 0:
+        return values
+    texts = values.cast(pa.utf8())
+    for wanted in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            return texts.cast(wanted)
+    return values
+
+
+def _reason(error: BaseException, of: DataType) -> str:
     text = str(error).strip().partition("\n")[0] or "it is of another type"
+    if isinstance(of, ScalarType) and is_integer(of):
+        # Arrow names the range that both types have.
+        low, high = integer_range(of)
+        text = _RANGE.sub(f"not in range: {low} to {high}", text)
     return text[:1].lower() + text[1:]
 
 
@@ -101,7 +130,8 @@ def _first_shown(values: pa.Array) -> str:
     if len(values) != 1:
         return "a value"
     try:
-        shown = repr(values[0].as_py())
+        whole = values.cast(pa.timestamp("us", "UTC")) if getattr(values.type, "tz", None) else values
+        shown = repr(whole[0].as_py())
     except (ValueError, OverflowError):
         return "a value"
     return shown if len(shown) <= _SHOWN_CHARACTERS_MAX else shown[: _SHOWN_CHARACTERS_MAX - 3] + "..."
@@ -149,7 +179,15 @@ def _cast(values: pa.Array, of: DataType, families: tuple[_Test, ...]) -> pa.Arr
 
 
 def _unfit(values: pa.Array, of: DataType) -> DataError:
-    return DataError(f"{_first_shown(values)} ({values.type}) is no {type_text(of)}")
+    return DataError(f"{_first_shown(values)} ({_family(values.type)}) is no {type_text(of)}")
+
+
+def _family(of: pa.DataType) -> str:
+    """What a type is called in a refusal, which no other width, unit or time zone would have avoided."""
+    for tests, name in _FAMILIES:
+        if any(test(of) for test in tests):
+            return name
+    return str(of)
 
 
 def _floats(values: pa.Array, of: DataType) -> pa.Array:
@@ -182,6 +220,9 @@ def _vectors(values: pa.Array, of: VectorType) -> pa.Array:
     if pc.any(wrong).as_py():
         found = lengths.filter(wrong)[0].as_py()
         raise ValueOutOfRange(f"the vector has {found} numbers; {type_text(of)} needs {of.dimensions}")
+    if lists.null_count == len(lists):
+        # Arrow's own cast reads the numbers of a null, and of columns that came over a pipe there may be none.
+        return pa.nulls(len(lists), arrow_type(of))
     if not lists.null_count:
         return pa.FixedSizeListArray.from_arrays(lists.flatten(), type=arrow_type(of))
     return lists.cast(arrow_type(of))

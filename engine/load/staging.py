@@ -171,14 +171,14 @@ class LoadStaging:
 
 
 def _meant(error: DataError) -> list[tuple[str, str]]:
-    """The columns and values by which the refused row is found. Of two rows with one value, the second is refused."""
+    """The columns and values by which the refused row is found. Of rows with one value, the second is refused."""
     match error:
         case KeyConflict(id=str(found)):
             return [(ID, found)]
         case ConstraintViolation(rule="card", ids=ids):
             return [(SRC, found) for found in ids]
         case ConstraintViolation(ids=ids):
-            return [(ID, found) for found in reversed(ids)]
+            return [(ID, found) for found in reversed(ids[:2])]
         case _:
             return []
 

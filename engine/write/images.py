@@ -56,7 +56,8 @@ def fitted(values: pa.Array | pa.ChunkedArray, field: pa.Field, of: TableType) -
 
 
 def _vectors(values: pa.Array, of: pa.DataType) -> pa.Array:
-    if pa.types.is_null(values.type):
+    if values.null_count == len(values):
+        # Arrow's own cast reads the numbers of a null, and of columns from elsewhere there may be none.
         return pa.nulls(len(values), of)
     items = values.cast(pa.list_(pa.field("item", pa.float32())))
     for length in pc.unique(pc.list_value_length(items)).to_pylist():

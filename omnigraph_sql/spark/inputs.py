@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -131,8 +130,10 @@ def files_at(spark: SparkSession, path: str) -> Files:
 
 
 def file_name(address: str) -> str:
-    """A local file as a path, others with their scheme."""
-    return re.sub("^file:(//)?(?=/)", "", unquote(address)) if address.startswith("file:") else address
+    """A local file as a path, others with their scheme. Spark writes one slash after it, or three."""
+    if not address.startswith("file:/"):
+        return address
+    return unquote(address.removeprefix("file://" if address.startswith("file:///") else "file:"))
 
 
 def _text(spark: SparkSession, path: str, *, whole: bool = False) -> DataFrame:

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from omnigraph_sql.base.catalog import DST, ID, SRC, TableType
 from omnigraph_sql.base.errors import DataError
-from omnigraph_sql.base.types import DataType, ListType, arrow_type, is_integer
+from omnigraph_sql.base.types import DataType, ListType, is_integer
+from omnigraph_sql.engine.load.columns import whole_numbers
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -104,7 +105,7 @@ def from_spark(batch: pa.RecordBatch, table: TableType) -> pa.RecordBatch:
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
         column = table.column(name)
         whole = column is not None and (name in (ID, SRC, DST) or _whole(column.type))
-        columns.append(_undecimal(values, column.type) if whole and column is not None else values)
+        columns.append(_undecimal(values) if whole else values)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -112,23 +113,13 @@ def _whole(of: DataType) -> bool:
     return is_integer(of) or (isinstance(of, ListType) and is_integer(of.item))
 
 
-def _undecimal(values: pa.Array, of: DataType) -> pa.Array:
-    """Decimals without a fraction as whole numbers; the loader decides whether they fit."""
-    if pa.types.is_list(values.type) and isinstance(of, ListType):
-        if not _is_whole_decimal(values.type.value_type):
-            return values
-        items = _undecimal(values.flatten(), of.item)
-        offsets = pc.subtract(values.offsets, values.offsets[0])
-        mask = values.is_null() if values.null_count else None
-        return pa.ListArray.from_arrays(offsets, items, mask=mask)
-    if not _is_whole_decimal(values.type):
+def _undecimal(values: pa.Array) -> pa.Array:
+    """Decimals without a fraction as whole numbers, where these hold them all; the loader decides whether they fit."""
+    if not pa.types.is_list(values.type):
+        return whole_numbers(values)
+    if not pa.types.is_decimal(values.type.value_type):
         return values
-    wanted = arrow_type(of) if is_integer(of) else pa.uint64()
-    try:
-        return values.cast(pa.utf8()).cast(wanted)
-    except pa.ArrowInvalid:
-        return values
-
-
-def _is_whole_decimal(of: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal128(of)) and of.scale == 0
+    items = whole_numbers(values.flatten())
+    offsets = pc.subtract(values.offsets, values.offsets[0])
+    mask = values.is_null() if values.null_count else None
+    return pa.ListArray.from_arrays(offsets, items, mask=mask)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from omnigraph_sql.spark import loading
 from omnigraph_sql.spark.loading import load
 from omnigraph_sql.spark.registering import plain, register, use_source
 from omnigraph_sql.spark.report import RowsRefused
-from tests.spark import dirty
+from tests.spark import dirty, dirty_columns
 from tests.spark.air import SCHEMA as AIR
 from tests.spark.air import air, airports, content
 from tests.spark.dirty import Told
@@ -75,6 +76,28 @@ def test_spark_takes_and_refuses_lines_of_csv_as_the_local_loader_does(
     found = [Told.of(r.row, r.reason.replace(str(path), "FILE")) for r in report.refusals]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)
+
+
+@pytest.mark.parametrize("seed", range(60) if FULL else [31, 55])
+@pytest.mark.parametrize("given", ["files", "frames"] if FULL else ["files"])
+def test_spark_takes_and_refuses_columns_with_types_as_the_local_loader_does(
+    spark: SparkSession, tmp_path: Path, seed: int, given: str
+) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    paths = dirty_columns.files(chance, tmp_path / "far")
+    mode = chance.choice(["append", "merge"])
+    shutil.copytree(tmp_path / "far", tmp_path / "near")
+    near, far = dirty_columns.graph(tmp_path, "near-graph"), dirty_columns.graph(tmp_path, "far-graph")
+    wanted = dirty_columns.judged(near, [tmp_path / "near" / path.name for path in paths], mode)
+    pattern = str(tmp_path / "far" / "*.parquet")
+    sources = pattern if given == "files" else [spark.read.parquet(str(path)) for path in paths]
+    report = load(spark, far.uri, {"Town": sources}, mode=mode, on_error="skip")
+    if given == "files":
+        found = [dirty_columns.told(r.file, r.row, r.reason) for r in report.refusals]
+        assert sorted(found, key=repr) == sorted(wanted, key=repr)
+    assert content(far) == content(near)
+    assert report.rows_refused == len(wanted)
 
 
 def test_a_refused_row_refuses_the_load_and_leaves_no_trace(

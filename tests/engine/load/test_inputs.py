@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -296,6 +297,18 @@ BAD_TABLES = {
         "row 2: Town.height: 2147483648 does not fit I32",
     ),
     "point": ({"code": ["a"], "name": ["A"], "height": [1.5]}, "row 1: Town.height: 1.5 (double) is no I32"),
+    "too large for both": (
+        {"code": ["a", "b"], "name": ["A", "B"], "height": pa.array([1, 2**32 - 1], pa.uint32())},
+        "row 2: Town.height: 4294967295 does not fit I32: integer value 4294967295 not in range: -2147483648 to",
+    ),
+    "decimals": (
+        {"code": ["a", "b"], "name": ["A", "B"], "height": pa.array([Decimal(1), Decimal(2**64 - 1)])},
+        "row 2: Town.height: 18446744073709551615 does not fit I32",
+    ),
+    "other width": (
+        {"code": pa.array([b"a"], pa.large_binary()), "name": ["A"]},
+        "row 1: Town.code: b'a' (binary) is no String",
+    ),
     "null": ({"code": ["a", "b", "c"], "name": ["A", "B", None]}, "row 3: Town.name"),
     "rule": ({"code": ["a", "b"], "name": ["A", "B"], "height": [1, -501]}, "row 2: Town.height"),
     "other id": ({"id": ["a", "x"], "code": ["a", "b"], "name": ["A", "B"]}, "row 2: the id is 'x', but the key"),
@@ -313,6 +326,25 @@ def test_a_bad_typed_table_is_refused_with_its_row_and_reason(tmp_path: Path, na
     error = refusal(tmp_path, source)
     assert isinstance(error, DataError)
     assert str(error).startswith(f"{path if form == 'parquet' else 'my table'}, {said}"), error
+
+
+def test_decimals_without_a_fraction_are_whole_numbers(tmp_path: Path) -> None:
+    world = graph(tmp_path)
+    heights = pa.array([Decimal(-500), None, Decimal(8000)], pa.decimal128(38, 0))
+    put(world, Source(pa.table({"code": list("abc"), "name": list("ABC"), "height": heights}), "Town"))
+    assert [row["height"] for row in stored(world, "Town")] == [-500, None, 8000]
+
+
+def test_vectors_that_are_all_null_are_taken_from_a_pipe(tmp_path: Path) -> None:
+    """Of lists that are all null, a stream brings no numbers at all."""
+    pipe = pa.BufferOutputStream()
+    table = pa.table({"name": ["a", "b"], "pos": pa.array([None, None], pa.list_(pa.float32()))})
+    with pa.ipc.new_stream(pipe, table.schema) as writer:
+        writer.write_table(table)
+    world = graph(tmp_path)
+    with pa.ipc.open_stream(pipe.getvalue()) as reader:
+        put(world, Source(reader, "Kinds"))
+    assert [row["pos"] for row in stored(world, "Kinds")] == [None, None]
 
 
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
@@ -344,6 +376,11 @@ CROSS: dict[str, tuple[Lines, int, str]] = {
     ),
     "unique in the load": (
         [town("a", mail="m"), town("b", mail="m"), town("c")],
+        2,
+        "Town.mail is 'm' in both 'a' and 'b'",
+    ),
+    "unique among three": (
+        [town("a", mail="m"), town("b", mail="m"), town("c", mail="m")],
         2,
         "Town.mail is 'm' in both 'a' and 'b'",
     ),
