@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -17,6 +17,9 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31))
 _WORD_BYTES: Final = 8
+_HASH_BITS: Final = 64
+_STEPS_MAX: Final = 16
+"""More steps are only needed where hashes crowd together, and there the search halves."""
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -32,6 +35,13 @@ class IdIndex:
     order: npt.NDArray[Any]
     most: int
     """Texts that share a hash, at most."""
+    starts: npt.NDArray[np.int32] = field(init=False, repr=False)
+    """Where the hashes that begin with the same bits begin: a search then looks at one or two of them."""
+
+    def __post_init__(self) -> None:
+        bits = max(1, len(self.hashes).bit_length() - 1)
+        first = np.arange(1 << bits, dtype=np.uint64) << np.uint64(_HASH_BITS - bits)
+        object.__setattr__(self, "starts", np.searchsorted(self.hashes, first).astype(np.int32))
 
     @classmethod
     def of(cls, ids: pa.Array) -> IdIndex:
@@ -45,17 +55,28 @@ class IdIndex:
         found = np.full(len(wanted), -1, np.int64)
         if not len(self.hashes) or not len(wanted):
             return found
-        hashes = hashes_of(wanted)
-        # In ascending order the search stays where the last one ended, in memory that is at hand.
-        ascending = np.argsort(hashes)
-        first = np.empty(len(wanted), np.int64)
-        first[ascending] = np.searchsorted(self.hashes, hashes[ascending])
+        first = self._first(hashes_of(wanted))
         for step in range(self.most):
             at = np.minimum(first + step, len(self.hashes) - 1)
             number = self.order[at].astype(np.int64)
             same = pc.equal(self.ids.take(pa.array(number)), wanted).fill_null(False).to_numpy(zero_copy_only=False)
             found = np.where(same, number, found)
         return found
+
+    def _first(self, hashes: Words) -> Ints:
+        """For each hash the place of the first one that is not less."""
+        last = len(self.hashes) - 1
+        bits = np.uint64(_HASH_BITS + 1 - len(self.starts).bit_length())
+        first = self.starts[(hashes >> bits).astype(np.int64)].astype(np.int64)
+        going = np.flatnonzero(self.hashes[np.minimum(first, last)] < hashes)
+        for _ in range(_STEPS_MAX):
+            if not len(going):
+                return first
+            first[going] += 1
+            at = first[going]
+            going = going[(at <= last) & (self.hashes[np.minimum(at, last)] < hashes[going])]
+        first[going] = np.searchsorted(self.hashes, hashes[going])
+        return first
 
 
 def ascending(numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph_sql.run import ids
 from omnigraph_sql.run.ids import IdIndex, hashes_of
 from omnigraph_sql.spark.digests import row_digests
 from omnigraph_sql.spark.questions import Question
@@ -117,3 +118,16 @@ def test_an_index_tells_texts_apart_that_share_a_hash() -> None:
     order = np.argsort(hashes, kind="stable").astype(np.int32)
     index = IdIndex(ids, hashes[order], order, 2)
     assert index.find(pa.array(["a", "b", "d", "x"])).tolist() == [0, 2, 3, -1]
+
+
+@pytest.mark.parametrize("kept", [64, 40, 8, 1])
+def test_an_index_finds_texts_whose_hashes_crowd_together(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """All at the low end, or all at the high end, of what a hash may be."""
+    for high in (0, (1 << 64) - (1 << kept)):
+        monkeypatch.setattr(
+            ids, "hashes_of", lambda texts, high=high: (hashes_of(texts) >> np.uint64(64 - kept)) | np.uint64(high)
+        )
+        texts = [f"text {number}" for number in range(600)]
+        index = IdIndex.of(pa.array(texts[::2]))
+        wanted = [number // 2 if number % 2 == 0 else -1 for number in range(600)]
+        assert index.find(pa.array(texts)).tolist() == wanted
