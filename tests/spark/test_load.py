@@ -121,6 +121,7 @@ def test_a_refused_row_refuses_the_load_and_leaves_no_trace(
     kept = pq.read_table(tmp_path / "q").to_pylist()
     assert [(r["type"], r["row"], r["data"]) for r in kept] == [("node:A", 4, "x,four"), ("node:A", 7, "6,six,6")]
     assert {r["load"] for r in kept} == {caught.value.load.load_id}
+    assert [(r["file"], r["rule"], r["reason"]) for r in kept] == [(str(path), "data", reason) for reason in reasons]
     report = load(spark, graph.uri, {"A": str(path)}, mode="append", on_error="skip")
     assert dict(graph.sql("SELECT k, name FROM A WHERE k > 2").fetchall()) == {3: "three", 5: "fi\nve"}
     assert json.loads(report.json())["rules"] == {"data": 2}
@@ -354,3 +355,8 @@ def test_a_task_that_fails_and_one_that_is_killed_leave_only_files_that_nobody_n
     assert sorted(p.name for p in marks.iterdir()) == ["killed", "raised"]
     assert report.rows_read == 297
     assert graph.sql("SELECT count(*), count(DISTINCT k) FROM A").fetchone() == (299, 299)
+    pin = graph._session.snapshot().named("node:A")
+    assert pin is not None
+    fragments = graph._world.tables.open(pin).dataset.get_fragments()
+    assert len(fragments) == 3, "one of before, and one of each task however often it ran"
+    assert sum(fragment.count_rows() for fragment in fragments) == 299

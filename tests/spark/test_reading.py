@@ -180,6 +180,17 @@ def test_a_registered_graph_stays_at_its_snapshot_while_others_write(spark: Spar
     assert tuple(spark.sql(ask).first() or ()) == (5, 5, 2)
 
 
+def test_a_data_frame_stays_at_the_snapshot_it_was_made_at(spark: SparkSession, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key }")
+    graph.sql("INSERT INTO A (k) VALUES (1)")
+    reader = reading(spark, GraphPlace(graph.uri))
+    frame, asked = reader.option("type", "A").load(), reading(spark, GraphPlace(graph.uri))
+    query = asked.option("query", "match { $a: A } return { $a.k as k }").load()
+    graph.sql("INSERT INTO A (k) VALUES (2)")
+    assert [frame.count(), frame.where("k > 0").count(), query.count()] == [1, 1, 1]
+    assert frame.union(reading(spark, GraphPlace(graph.uri)).option("type", "A").load()).count() == 3
+
+
 def test_a_query_is_shared_out_over_tasks_and_gives_what_the_graph_gives(spark: SparkSession, graph: og.Graph) -> None:
     text = "match { $a: Airport  $a route $b } return { $a.code as a, $b.code as b }"
     reader = reading(spark, GraphPlace(graph.uri)).option("query", text)
