@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from omnigraph_sql.base.errors import ConflictError, StorageError
 from omnigraph_sql.bind.parameters import Given
@@ -20,6 +20,9 @@ from omnigraph_sql.graph import Graph, init
 from omnigraph_sql.graph import open as open_graph
 from omnigraph_sql.result import Result
 from omnigraph_sql.session import Request
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Connection", "Cursor", "connected", "dict_row"]
 
@@ -166,6 +169,51 @@ class Connection:
     def describe(self, operation: str) -> tuple[Column, ...] | None:
         """The columns that a text would give, as in a cursor's `description`, without running it."""
         return self.cursor().describe(operation)
+
+    # ---- what there is ----------------------------------------------------------------------------------------
+
+    def adbc_get_table_types(self) -> list[str]:
+        """Kinds of tables: node types, edge types and views."""
+        from omnigraph_sql.dbapi.metadata import TABLE_TYPES
+
+        self._refuse_closed()
+        return list(TABLE_TYPES)
+
+    def adbc_get_table_schema(
+        self, table_name: str, *, catalog_filter: str | None = None, db_schema_filter: str | None = None
+    ) -> pa.Schema:
+        """The Arrow schema of a table or a view, as `SELECT *` gives it. Raises ProgrammingError when there is none."""
+        from omnigraph_sql.dbapi.metadata import matches, table_schema
+
+        graph = self.graph
+        if not matches("", catalog_filter) or not matches(graph.branch, db_schema_filter):
+            raise ProgrammingError(f"there is no table {table_name} there", code="unknown_name")
+        return table_schema(self, table_name)
+
+    def adbc_get_objects(
+        self,
+        *,
+        depth: str = "all",
+        catalog_filter: str | None = None,
+        db_schema_filter: str | None = None,
+        table_name_filter: str | None = None,
+        table_types_filter: list[str] | None = None,
+        column_name_filter: str | None = None,
+    ) -> pa.RecordBatchReader:
+        """What there is, nested as ADBC has it: the one catalog, whose name is empty, the branch as its schema, tables,
+        columns, constraints. `depth` is catalogs, db_schemas, tables, columns or all; filters are patterns of LIKE."""
+        from omnigraph_sql.dbapi.metadata import OBJECTS, matches, objects
+
+        self._refuse_closed()
+        if not matches("", catalog_filter):
+            return OBJECTS.empty_table().to_reader()
+        filters = db_schema_filter, table_name_filter, table_types_filter, column_name_filter
+        return objects(self, depth, *filters)
+
+    def refuse_transaction(self, why: str) -> None:
+        """Raises ProgrammingError while something waits for `commit()`."""
+        if self.in_transaction:
+            raise _open_transaction(why)
 
     def run(self, request: Request) -> Result:
         """A text in the connection's transaction; a change opens one. For cursors."""

@@ -119,6 +119,38 @@ class Cursor:
         self._description = None
         return self
 
+    def adbc_ingest(
+        self,
+        table_name: str,
+        data: Any,
+        mode: str = "create",
+        *,
+        catalog_name: str | None = None,
+        db_schema_name: str | None = None,
+        temporary: bool = False,
+    ) -> int:
+        """Load whatever hands over an Arrow stream into a table, as one commit; gives the number of rows.
+
+        `mode` is `create` (the table must be new; its columns follow from the data), `append`, `replace` or
+        `create_append`. It is a commit of its own at once, so no transaction may be open. Refused rows leave nothing,
+        a table that was made for them included.
+
+        >>> import omnigraph_sql as og, pyarrow as pa
+        >>> con = og.connect("menu.omni", create=True)
+        >>> con.cursor().adbc_ingest("dishes", pa.table({"name": ["Ceviche", "Causa"], "price": [9.5, 6.0]}))
+        2
+        >>> con.execute("SELECT name FROM dishes WHERE price < 7").fetchall()
+        [('Causa',)]
+        >>> con.close()
+        """
+        from omnigraph_sql.dbapi.ingest import ingest, refuse_elsewhere
+
+        self._ready("", None)
+        refuse_elsewhere(self._connection, catalog_name, db_schema_name, temporary)
+        self._connection.refuse_transaction("an ingestion is a commit of its own")
+        self._rowcount = ingest(self._connection, table_name, data, mode)
+        return self._rowcount
+
     def _ready(self, operation: str, parameters: Given) -> Request:
         self._refuse_closed()
         self._result, self._description, self._rowcount, self._fetched = None, None, -1, 0
