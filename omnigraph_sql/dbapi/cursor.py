@@ -133,7 +133,7 @@ class Cursor:
 
         `mode` is `create` (the table must be new; its columns follow from the data), `append`, `replace` or
         `create_append`. It is a commit of its own at once, so no transaction may be open. Refused rows leave nothing,
-        a table that was made for them included.
+        a table that was made for them included; `replace` with other columns drops what was there first.
 
         >>> import omnigraph_sql as og, pyarrow as pa
         >>> con = og.connect("menu.omni", create=True)
