@@ -115,7 +115,7 @@ class Checks:
         for group in self._grouped(table, self._collected(again), [ID]):
             first = self._place(table, group[0])
             for row in group[1:]:
-                self._refuse(table, row, _again(table, str(row[ID]), self._place(table, row), first))
+                self._refuse(table, row, _again(table, str(row[ID]), first))
 
     def _keep_last(self, table: LooseTable, again: DataFrame) -> None:
         from pyspark.sql import Window
@@ -320,7 +320,7 @@ class Checks:
                 file,
                 at,
                 rule_of(error),
-                error.message,
+                f"{self._place(table, row)}: {error.message}",
                 code=error.code,
                 hint=error.hint,
                 order=(_int(row["f"]), _int(row["o"])),
@@ -338,9 +338,9 @@ def too_many(count: int) -> ResourceLimitExceeded:
     )
 
 
-def _again(table: LooseTable, own: str, place: str, first: str) -> KeyConflict:
+def _again(table: LooseTable, own: str, first: str) -> KeyConflict:
     return KeyConflict(
-        f"{place}: {table.type.name} '{own}' is in this load already, at {first}",
+        f"{table.type.name} '{own}' is in this load already, at {first}",
         type=table.type.name,
         id=own,
         hint="give every row once, or load with mode merge",

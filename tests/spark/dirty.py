@@ -12,6 +12,7 @@ from typing import Any
 
 import omnigraph_sql as og
 from omnigraph_sql.base.errors import ConstraintViolation, DataError, KeyConflict
+from omnigraph_sql.spark.report import Refusal
 
 SCHEMA = """
 node Town {
@@ -42,14 +43,20 @@ _FREE = re.compile(r"'[0-9A-Z]{26}'")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A refusal without what differs by chance."""
+    """A refusal without what differs by chance: the line, and what is said behind it."""
 
     line: int | None
     reason: str
 
     @classmethod
-    def of(cls, line: int | None, reason: str) -> Told:
-        return cls(line, _FREE.sub("'…'", reason))
+    def of(cls, path: Path, line: int | None, reason: str) -> Told:
+        return cls(line, _FREE.sub("'…'", reason.replace(str(path), "FILE")))
+
+    @classmethod
+    def by_spark(cls, path: Path, refusal: Refusal) -> Told:
+        place = f"{path}, line {refusal.row}: "
+        assert refusal.reason.startswith(place), refusal.reason
+        return cls.of(path, refusal.row, refusal.reason.removeprefix(place))
 
 
 def graph(folder: Path, name: str) -> og.Graph:
@@ -174,7 +181,7 @@ def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -
     if not _is_about_several(error):
         at = int(named[1])
         left[at - 1] = ""
-        return [Told.of(at, error.message.replace(str(path), "FILE"))]
+        return [Told.of(path, at, error.message[named.end() :])]
     if path.suffix == ".csv":
         rows = [(place, _town_of(line)) for place, line in enumerate(left) if line and line != HEADER]
     else:
@@ -188,13 +195,13 @@ def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -
         same = [p for p, one in ids.items() if one == ids[place] is not None] if merges else [place]
         for one in same or [place]:
             left[one] = ""
-        found.append(Told.of(max(same or [place]) + 1, error.message[named.end() :]))
+        found.append(Told.of(path, max(same or [place]) + 1, error.message[named.end() :]))
     assert int(named[1]) in [told.line for told in found], error.message
     return found
 
 
 def _is_about_several(error: DataError) -> bool:
-    """Whether the row was refused because of others; Spark names its place beside the reason, not in it."""
+    """Whether the row was refused because of others, of which the refusal need not name the line."""
     if isinstance(error, KeyConflict):
         return error.message.endswith("it exists already")
     return isinstance(error, ConstraintViolation) and error.rule in ("card", "unique", "endpoint")

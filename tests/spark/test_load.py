@@ -55,7 +55,7 @@ def test_spark_takes_and_refuses_what_the_local_loader_does(
     near, far = dirty.graph(tmp_path, "near"), dirty.graph(tmp_path, "far")
     wanted = dirty.judged(tmp_path, near, rows, mode)
     report = load(spark, far.uri, [str(path)], mode=mode, on_error="skip")
-    found = [Told.of(r.row, r.reason.replace(str(path), "FILE")) for r in report.refusals]
+    found = [Told.by_spark(path, refusal) for refusal in report.refusals]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)
     assert report.rows_refused == len(wanted)
@@ -73,7 +73,7 @@ def test_spark_takes_and_refuses_lines_of_csv_as_the_local_loader_does(
     near, far = dirty.graph(tmp_path, "near"), dirty.graph(tmp_path, "far")
     wanted = dirty.judged(tmp_path, near, rows, mode, type="Town")
     report = load(spark, far.uri, {"Town": str(path)}, mode=mode, on_error="skip")
-    found = [Told.of(r.row, r.reason.replace(str(path), "FILE")) for r in report.refusals]
+    found = [Told.by_spark(path, refusal) for refusal in report.refusals]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)
 
