@@ -2,6 +2,7 @@ r"""The table of the shell's own commands. `\?`, completion and the documentatio
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -139,6 +140,38 @@ GROUPS: Final[tuple[tuple[str, tuple[Command, ...]], ...]] = (
 
 COMMANDS: Final = tuple(command for _, commands in GROUPS for command in commands)
 _BY_NAME: Final = {name: command for command in COMMANDS for name in command.names}
+
+
+_PLAIN: Final = {"help": "\\?", "?": "\\?", "exit": "\\q", "quit": "\\q"}
+"""Words that stand alone, as people type them at the prompts of other shells."""
+
+HABITS: Final = {
+    **dict.fromkeys(("c", "connect", "use", "database", "databases", "l", "open"), "checkout"),
+    **dict.fromkeys(("tables", "schema", "dt", "dt+", "desc", "describe", "show", "columns"), "d"),
+    **dict.fromkeys(("mode", "a", "t", "headers"), "T"),
+    **dict.fromkeys(("read", "source", "ir"), "i"),
+    **dict.fromkeys(("timer", "time"), "timing"),
+    **dict.fromkeys(("r", "p"), "e"),
+    **dict.fromkeys(("output", "out", "copy"), "o"),
+    **dict.fromkeys(("indexes", "indices"), "di"),
+    **dict.fromkeys(("s", "hist"), "history"),
+    **dict.fromkeys(("bye", "leave"), "q"),
+}
+"""What commands of other shells are called here."""
+
+_DOTTED: Final = re.compile(r"\.[a-z?]+(?:\s.*)?", re.IGNORECASE)
+
+
+def command_of(text: str) -> str | None:
+    r"""The command that was typed, None for a statement.
+
+    It begins with a backslash, or is one word that every shell knows. `.tables` and the like are no statement either:
+    whoever types it is told what the command is called here.
+    """
+    typed = text.strip()
+    if typed.startswith("\\") or _DOTTED.fullmatch(typed):
+        return typed
+    return _PLAIN.get(typed.rstrip("; \n").casefold())
 
 
 def command_named(name: str) -> Command | None:

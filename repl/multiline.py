@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from omnigraph_sql.grammar.language import Language, language_of
+from omnigraph_sql.repl.commands import command_of
 from omnigraph_sql.repl.tokens import Kind, Token, depth, tokens
 
 
@@ -10,10 +11,10 @@ def is_complete(text: str, language: Language | None = None) -> bool:
     r"""Whether nothing is missing.
 
     SQL ends with a semicolon. A `.gq` query ends with its closing brace; a bare body ends with a semicolon, with an
-    empty line, or, as long as it is a single line, where it could end. Commands that begin with a backslash, and texts
-    without a word, are complete. An open quote, comment or bracket never is.
+    empty line, or, as long as it is a single line, where it could end. Commands, and texts without a word, are
+    complete. An open quote, comment or bracket never is.
     """
-    if not text.strip() or text.lstrip().startswith("\\"):
+    if not text.strip() or command_of(text) is not None:
         return True
     spoken = language or language_of(text)
     found = tokens(text, spoken)

@@ -32,7 +32,7 @@ def drawn(table: pa.Table, kind: str, names: Sequence[str], columns: int, lines:
     shown = [labels[n] if labels is not None else str(n + 1) for n in kept]
     title = up if across is None else f"{up} by {across}"
     if kind == "bar":
-        left_out = len(values) - len(kept)
+        left_out = sum(value is not None for value in values) - len(kept)
         more = [f"… {left_out} more"] if left_out > 0 else []
         return "\n".join([title, *bars(shown, heights, columns), *more])
     return _picture(kind, shown, heights, title, (columns, max(8, min(lines - 2, _HEIGHT_MAX))))

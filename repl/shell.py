@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from omnigraph_sql.base.errors import DataError, InternalError, LanguageError, OmniError
 from omnigraph_sql.grammar.language import Language
 from omnigraph_sql.grammar.source import Source, Span
-from omnigraph_sql.repl.commands import command_named, every_name
+from omnigraph_sql.repl.commands import HABITS, command_named, command_of, every_name
 from omnigraph_sql.repl.knowledge import LAST, Knowledge
 from omnigraph_sql.repl.last import Last
 from omnigraph_sql.repl.lent import Lent, Options
@@ -121,8 +121,9 @@ class Shell:
     def execute(self, text: str, *, name: str = "<statement>") -> bool:
         """Carry out what was typed, and show what came of it. False when it was refused or stopped."""
         try:
-            if text.lstrip().startswith("\\"):
-                self._command(text.strip())
+            command = command_of(text)
+            if command is not None:
+                self._command(command)
             else:
                 self.run_text(text, name=name)
             return True
@@ -147,12 +148,14 @@ class Shell:
 
         word, _, rest = text[1:].replace("\n", " \n").partition(" ")
         command = command_named(word)
-        if command is None:
+        if command is None or text[0] == ".":
             from difflib import get_close_matches
 
-            near = get_close_matches(word, every_name(), 1)
+            near = [HABITS[word]] if word in HABITS else get_close_matches(word, every_name(), 1)
+            if text[0] == "." and word in every_name():
+                near = [word]
             hint = f"did you mean \\{near[0]}?" if near else "\\? lists the commands"
-            raise DataError(f"there is no command \\{word}", hint=hint)
+            raise DataError(f"there is no command {text[0]}{word}", hint=hint)
         if command.needs_graph and not self.worker.opened.is_set():
             self.with_graph(lambda _: None)
         HANDLERS[command.name](self, rest.strip())
@@ -298,7 +301,12 @@ class Shell:
         self.screen.write(text)
 
     def tell_error(self, error: OmniError) -> None:
-        report = error.report()
+        if error.code == "parameters" and error.message.endswith("is missing"):
+            error.hint = "\\set NAME VALUE gives it; behind \\n QUERY it is NAME=VALUE"
+        if isinstance(error, LanguageError) and self.screen.interactive:
+            report = error.report(self.screen.columns)
+        else:
+            report = error.report()
         self.screen.write(self.lent.painted(report) if self.screen.colour else report)
 
     # ---- settings ---------------------------------------------------------------------------------------------

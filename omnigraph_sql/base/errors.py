@@ -26,12 +26,14 @@ class Location:
         if self.line < 1 or self.column < 1:
             raise ValueError("lines and columns count from 1")
 
-    def drawing(self) -> str:
-        """The source line with carets under the place; long lines are cut around it."""
-        width = min(max(self.end - self.start, 1), max(len(self.excerpt) - self.column + 1, 1))
-        lead, line = _window(self.excerpt, self.column - 1)
+    def drawing(self, columns: int | None = None) -> str:
+        """The source line with carets under the place; lines longer than a screen of so many columns are cut around
+        it."""
         number = str(self.line)
         gutter = " " * len(number)
+        room = _EXCERPT_COLUMNS if columns is None else min(_EXCERPT_COLUMNS, columns - len(number) - 3)
+        width = min(max(self.end - self.start, 1), max(len(self.excerpt) - self.column + 1, 1))
+        lead, line = _window(self.excerpt, self.column - 1, max(room, _EXCERPT_COLUMNS_MIN))
         pad = "".join("\t" if c == "\t" else " " for c in line[:lead])
         carets = "^" * max(min(width, len(line) - lead), 1)
         return (
@@ -41,14 +43,15 @@ class Location:
 
 
 _EXCERPT_COLUMNS = 160
+_EXCERPT_COLUMNS_MIN = 16
 
 
-def _window(line: str, at: int) -> tuple[int, str]:
-    """Cut a long line around `at`; return where `at` now lies, and the cut."""
-    if len(line) <= _EXCERPT_COLUMNS:
+def _window(line: str, at: int, room: int) -> tuple[int, str]:
+    """Cut a line that is too long around `at`; return where `at` now lies, and the cut."""
+    if len(line) <= room:
         return at, line
-    first = max(0, min(at - 40, len(line) - _EXCERPT_COLUMNS))
-    cut = line[first : first + _EXCERPT_COLUMNS]
+    first = max(0, min(at - room // 4, len(line) - room))
+    cut = line[first : first + room]
     return at - first, cut
 
 
@@ -135,8 +138,9 @@ class LanguageError(OmniError):
             facts["suggestion"] = self.suggestion
         return facts
 
-    def report(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}", self.at.drawing()]
+    def report(self, columns: int | None = None) -> str:
+        """What a terminal shows, of so many columns if that is known."""
+        lines = [f"error[{self.code}]: {self.message}", self.at.drawing(columns)]
         if self.expected:
             lines.append(f"  = expected: {', '.join(self.expected)}")
         if self.suggestion is not None:

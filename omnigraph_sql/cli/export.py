@@ -11,7 +11,7 @@ from omnigraph_sql.cli.exit_codes import ExitCode
 from omnigraph_sql.cli.graphs import address, branch_option, storage_option
 from omnigraph_sql.cli.points import at_option, opened_at
 from omnigraph_sql.cli.progress import Meter
-from omnigraph_sql.cli.terminal import say, tell
+from omnigraph_sql.cli.terminal import is_heard, say, tell
 from omnigraph_sql.cli.texts import STDIN
 
 _EPILOG = """\b
@@ -42,6 +42,8 @@ def export(
         if file == STDIN:
             for line in opened.lines(type=types):
                 say(line)
+                if not is_heard():
+                    break
             return ExitCode.OK
         report = opened.export(Path(file), type=types, progress=meter)
         meter.clear()

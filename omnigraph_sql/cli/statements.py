@@ -30,7 +30,7 @@ from omnigraph_sql.cli.interrupts import check
 from omnigraph_sql.cli.output import Sink, output
 from omnigraph_sql.cli.points import at_option
 from omnigraph_sql.cli.stopping import at_most
-from omnigraph_sql.cli.terminal import tell, tell_error
+from omnigraph_sql.cli.terminal import is_heard, tell, tell_error
 from omnigraph_sql.cli.texts import STDIN, argument_text, read_text, shown_name
 
 if TYPE_CHECKING:
@@ -225,6 +225,8 @@ class Runner:
             return
         for piece in written(result, self.form):
             sink(piece)
+            if not is_heard():
+                return  # rows that nobody reads need not be made
 
 
 def _limited(result: Result, limit: int | None) -> Result:

@@ -58,8 +58,17 @@ def _write(text: str, stream: IO[str] | None) -> None:
             raise StorageError(f"the output cannot be written: {reason}", kind="unknown") from None
 
 
+def is_heard() -> bool:
+    """Whether somebody may still read standard output."""
+    return sys.stdout not in _UNHEARD
+
+
+_UNHEARD: Final[list[IO[str]]] = []
+
+
 def _mute(stream: IO[str]) -> None:
     """Send the rest nowhere. The interpreter flushes once more at exit, and would complain then."""
+    _UNHEARD.append(stream)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -144,3 +144,21 @@ def test_every_error_has_a_code_and_a_sentence_about_itself() -> None:
     for of in here:
         assert of.default_code
         assert of.__doc__
+
+
+@pytest.mark.parametrize("columns", [24, 40, 60, 80])
+@pytest.mark.parametrize("place", [0, 7, 50, 95])
+def test_a_drawing_fits_a_narrow_screen_and_the_carets_still_point(columns: int, place: int) -> None:
+    text = "a" * place + "WRONG" + "b" * (95 - place)
+    at = Location("t", 1, place + 1, place, place + 5, place, place + 5, text)
+    error = LanguageError("x", at=at)
+    line, carets = error.report(columns).splitlines()[-2:]
+    assert max(len(line), len(carets)) <= columns
+    pointed = "".join(c for c, caret in zip(line, carets, strict=False) if caret == "^")
+    assert pointed == "WRONG"[: len(pointed)]
+    assert pointed
+
+
+def test_a_screen_that_is_hardly_there_still_shows_something() -> None:
+    at = Location("t", 1, 31, 30, 35, 30, 35, "a" * 30 + "WRONG" + "b" * 30)
+    assert "WRONG" in LanguageError("x", at=at).report(5)

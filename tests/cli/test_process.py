@@ -124,6 +124,23 @@ def test_rows_go_to_the_pipe_and_talk_does_not(process: Process, air: str) -> No
     assert done.err.startswith("1 node changed, commit ")
 
 
+def test_rows_that_nobody_reads_any_more_are_not_made(folder: Path, environment: dict[str, str], air: str) -> None:
+    endless = "SELECT * FROM generate_series(1, 1000000000000) AS g(n)"
+    line = f"exec {sys.executable} -m omnigraph_sql {air} --format csv -c '{endless}' -c 'SELECT 1 AS one'"
+    with subprocess.Popen(
+        ["sh", "-c", line], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            assert child.stdout.readline() == b"n\n"
+            child.stdout.close()
+            assert child.wait(60) == 0
+        finally:
+            child.kill()
+        assert child.stderr.read() == b""
+
+
 def test_a_reader_that_leaves_early_does_not_undo_a_commit(
     folder: Path, environment: dict[str, str], air: str, process: Process
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph_sql.repl.app import Dialogue, files
-from omnigraph_sql.repl.commands import COMMANDS
+from omnigraph_sql.repl.commands import COMMANDS, HABITS, command_named
 from omnigraph_sql.repl.handlers import HANDLERS
 from omnigraph_sql.repl.lent import Options
 from omnigraph_sql.repl.places import Places
@@ -457,3 +457,55 @@ def test_a_graph_that_does_not_open_ends_the_shell(talk: Talk, air: Path) -> Non
     said = talk("SELECT 1;")
     assert said.code != 0
     assert "error[" in said
+
+
+# ---- habits from other shells ----------------------------------------------------------------------------------------
+
+
+def test_help_alone_lists_the_commands(talk: Talk) -> None:
+    assert "\\conninfo" in talk("help")
+
+
+@pytest.mark.parametrize("word", ["exit", "quit;", "EXIT", "\\q"])
+def test_a_word_that_every_shell_knows_leaves(talk: Talk, word: str) -> None:
+    said = talk(word, "SELECT 'still here' AS here;")
+    assert "still here" not in said
+    assert said.code == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (".tables", "\\d"),
+        (".schema Airport", "\\d"),
+        ("\\dt", "\\d"),
+        ("\\l", "\\checkout"),
+        ("\\c other", "\\checkout"),
+        (".read file.sql", "\\i"),
+        (".timing on", "\\timing"),
+        (".mode csv", "\\T"),
+    ],
+)
+def test_a_command_of_another_shell_is_told_what_it_is_called_here(talk: Talk, typed: str, meant: str) -> None:
+    said = talk(typed, "SELECT 1 AS one;")
+    assert f"error[data]: there is no command {typed.split()[0]}\n  = hint: did you mean {meant}?\n" in said
+    assert "│   1 │" in said
+
+
+def test_every_habit_leads_to_a_command() -> None:
+    assert {name for name in HABITS.values() if command_named(name) is None} == set()
+    assert {name for name in HABITS if command_named(name) is not None} == set()
+
+
+def test_a_parameter_without_a_value_leads_to_the_command_that_gives_it_one(talk: Talk) -> None:
+    said = talk(
+        "SELECT city FROM Airport WHERE code = $code;", "\\set code LIM", "SELECT city FROM Airport WHERE code = $code;"
+    )
+    assert "parameter code is missing\n  = hint: \\set NAME VALUE gives it" in said
+    assert "Lima" in said
+
+
+def test_a_picture_leaves_out_what_has_no_value_without_a_word(talk: Talk) -> None:
+    said = talk("SELECT code, elevation FROM Airport;", "\\plot bar")
+    assert "elevation by code" in said
+    assert "more" not in said
