@@ -7,7 +7,7 @@ programs to run or files to execute, since whoever wrote the folder is not neces
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -173,17 +173,28 @@ def _read(path: Path, problems: list[str]) -> dict[str, Any]:
 def write_setting(path: Path, name: str, value: object) -> None:
     """Write one setting into the person's file; whatever else stands there, comments included, stays.
 
-    Raises DataError for a value that does not fit, OSError when the file cannot be written.
+    Raises DataError for a value that does not fit and for a file that is none, OSError when it cannot be written.
     """
     import tomlkit
 
     fit = parsed(name, value, "the setting")
     path.parent.mkdir(parents=True, exist_ok=True)
-    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    except ValueError as failure:
+        raise _no_settings(path, str(failure)) from failure
     if TABLE not in document:
         document.add(TABLE, tomlkit.table())
     table: Any = document[TABLE]
+    if not isinstance(table, MutableMapping):
+        raise _no_settings(path, f"{TABLE} is no table")
     table[name] = fit
     fresh = path.with_name(f".{path.name}.part")
     fresh.write_text(tomlkit.dumps(document), encoding="utf-8")
     fresh.replace(path)
+
+
+def _no_settings(path: Path, why: str) -> DataError:
+    return DataError(
+        f"{path} is no settings file: {why}", hint="ogsql config validate tells where; mend the file first"
+    )

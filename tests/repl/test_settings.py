@@ -167,3 +167,13 @@ def test_colouring_keeps_every_letter(text: str) -> None:
 )
 def test_words_have_the_colour_of_their_kind(text: str, piece: str, kind: str) -> None:
     assert {str(of) for of, shown in coloured(text) if shown == piece} == {kind}
+
+
+@pytest.mark.parametrize("broken", ["[shell\n", "shell = 1\n", "\xff"])
+def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(broken.encode("latin-1"))
+    with pytest.raises(DataError, match="is no settings file") as caught:
+        write_setting(path, "timing", "off")
+    assert caught.value.hint == "ogsql config validate tells where; mend the file first"
+    assert path.read_bytes() == broken.encode("latin-1")
