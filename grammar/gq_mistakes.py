@@ -177,6 +177,11 @@ _KEYWORD: Final = re.compile(
 _RUN_ON: Final = re.compile(r"(limit|order|return|match|query)([0-9]\w*)")
 
 
+_OF_CYPHER: Final = re.compile(r"match[ \t\r\n]*\(", re.IGNORECASE)
+_AS_HERE: Final = (
+    "as in  match { $a: Type  $a edge $b } return { $b.x }  or, in SQL,"
+    "  SELECT * FROM GRAPH_TABLE (MATCH (a:Type)-[:Edge]->(b:Type) COLUMNS (b.x))"
+)
 _WORD_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9_$.])([a-z]+)[ \t\r\n]*\Z")
 _LOOK_BACK_CHARACTERS: Final = 80
 
@@ -194,6 +199,9 @@ def friendlier(error: ParseError, source: Source) -> ParseError:
     before = _WORD_BEFORE.search(source.text[first : at.start])
     if before is not None and before[1] in _ELSEWHERE:
         return _from_elsewhere(before[1], Span(first + before.start(1), first + before.end(1)), error, source)
+    word = at.start if before is None else first + before.start(1)
+    if _OF_CYPHER.match(source.text, at.start) or _OF_CYPHER.match(source.text, word):
+        return ParseError("a match stands in braces, and a pattern has no parentheses", at=at, hint=_AS_HERE)
     if found != found.lower() and _KEYWORD.fullmatch(found.lower()):
         message = f"words of the language are written in lower case, '{found}' is not"
         return ParseError(message, at=at, expected=error.expected, suggestion=found.lower())

@@ -127,6 +127,9 @@ def _create(parser: OmniParser, start: int) -> ast.HouseStatement:
     if parser._match_text_seq("TABLE"):
         return ddl.create_table(parser, start, kind)
     _refuse_absent(parser)
+    if parser.at(T.L_PAREN):
+        hint = "rows are added by INSERT INTO table (columns) VALUES (…), or in .gq by  insert Type { property: value }"
+        raise parser.mistake("CREATE makes tables, not rows", hint=hint)
     raise unexpected(parser, *_CREATED)
 
 
