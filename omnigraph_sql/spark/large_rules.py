@@ -259,7 +259,7 @@ class LargeRules:
         own = table_key(of) == self.table.key
         if own and self.mode is LoadMode.OVERWRITE and not replaced:
             return
-        for part in parts_of(tables, pin, None):
+        for part in parts_of(tables, pin):
             for batch in part_batches(tables, pin, part, columns, batch_rows=BATCH_ROWS):
                 if own and self.mode is not LoadMode.OVERWRITE:
                     gone = self.replaced.mask(start, batch.num_rows)

@@ -110,7 +110,7 @@ class LargeWrite:
         met = RangeFile(self.table.rows + pin.row_count, 3, limits.SPARK_WRITE_ROWS_IN_MEMORY)
         try:
             _put_ids(met, _LOADED, self._loaded([ID]), self.seeds)
-            parts = parts_of(tables, pin, None)
+            parts = parts_of(tables, pin)
             held = (part_batches(tables, pin, part, [ID], batch_rows=BATCH_ROWS) for part in parts)
             _put_ids(met, _HELD, chain.from_iterable(held), self.seeds)
             for number in range(met.ranges):
@@ -146,7 +146,7 @@ class LargeWrite:
 def _offsets(tables: Tables, replaced: Replaced) -> Iterator[tuple[int, Ints]]:
     """Where the replaced rows lie in each fragment that has some."""
     start = 0
-    for part in parts_of(tables, replaced.pin, None):
+    for part in parts_of(tables, replaced.pin):
         found = []
         for batch in part_batches(tables, replaced.pin, part, [ID], addresses=True, batch_rows=BATCH_ROWS):
             gone = replaced.mask(start, batch.num_rows)

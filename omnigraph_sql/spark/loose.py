@@ -119,7 +119,7 @@ class Tables:
     def parts(self, table: TableType) -> tuple[str, DataFrame]:
         """The key of a table, and a row per fragment of the base, for tasks."""
         found = tables_at(self.base)
-        parts = parts_of(found.tables, found.pin(table), None)
+        parts = parts_of(found.tables, found.pin(table))
         return table_key(table), self._spread(pa.table({"f": pa.array([part.fragment for part in parts], pa.int64())}))
 
     def digests(self, table: LooseTable) -> DataFrame:

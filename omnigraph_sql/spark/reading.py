@@ -19,7 +19,7 @@ from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import is_blob, table_schema
 from omnigraph_sql.foreign import PinnedTables
-from omnigraph_sql.spark.fragments import Part, part_batches, parts_of
+from omnigraph_sql.spark.fragments import Part, part_batches, shares_of
 from omnigraph_sql.spark.place import GraphPlace, opened, pinned_at, tables_at
 from omnigraph_sql.spark.types import arrow_of, spark_schema, to_spark
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
-SPLIT_ROWS: Final = 1_048_576
+SPLIT_ROWS: Final = 2_097_152
+"""Rows of a task. What a task costs by itself is as much as reading a few hundred thousand of them."""
+_EVEN_SHARES_MAX: Final = 16
 _STORAGE: Final = "storage."
 
 
@@ -109,27 +111,28 @@ def _refuse_filter(tables: PinnedTables, of: TableType, where: str) -> None:
 
 @dataclass(frozen=True)
 class TablePartition(InputPartition):
-    """A part of a table at a version."""
+    """Parts of a table at a version."""
 
     place: GraphPlace
-    part: Part
+    parts: tuple[Part, ...]
 
-    def __init__(self, place: GraphPlace, part: Part) -> None:
+    def __init__(self, place: GraphPlace, parts: tuple[Part, ...]) -> None:
         object.__setattr__(self, "place", place)
-        object.__setattr__(self, "part", part)
+        object.__setattr__(self, "parts", parts)
 
 
 class TableReader(DataSourceReader):
     """Reads parts of one table. Everything it needs travels in the partitions."""
 
-    def __init__(self, place: GraphPlace, read: TableRead, schema: StructType, split_rows: int) -> None:
+    def __init__(self, place: GraphPlace, read: TableRead, schema: StructType, split_rows: int | None) -> None:
         self._place, self._read, self._schema, self._split = place, read, schema, split_rows
 
     def partitions(self) -> Sequence[InputPartition]:
         tables = tables_at(self._place)
-        split = None if self._read.where is not None else self._split
-        found = parts_of(tables.tables, tables.pin(tables.type(self._read.type)), split)
-        return [TablePartition(self._place, part) for part in found]
+        pin = tables.pin(tables.type(self._read.type))
+        split = self._split or even_split(pin.row_count)
+        found = shares_of(tables.tables, pin, split, whole=self._read.where is not None)
+        return [TablePartition(self._place, parts) for parts in found]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if type(partition) is InputPartition:
@@ -140,15 +143,19 @@ class TableReader(DataSourceReader):
         wanted = arrow_of(self._schema)
         of = tables.type(self._read.type)
         blobs = any(is_blob(f) for f in table_schema(of) if f.name in self._read.columns)
-        for batch in part_batches(
-            tables.tables,
-            tables.pin(of),
-            partition.part,
-            self._read.columns,
-            where=self._read.where,
-            blobs=blobs,
-        ):
-            yield to_spark(batch, wanted)
+        for part in partition.parts:
+            for batch in part_batches(
+                tables.tables, tables.pin(of), part, self._read.columns, where=self._read.where, blobs=blobs
+            ):
+                yield to_spark(batch, wanted)
+
+
+def even_split(rows: int) -> int:
+    """Rows of a task when nobody says. A few tasks are made as many as cores mostly are, so that they end together."""
+    shares = max(1, -(-rows // SPLIT_ROWS))
+    if shares <= _EVEN_SHARES_MAX:
+        shares = 1 << (shares - 1).bit_length()
+    return max(1, -(-rows // shares))
 
 
 def schema_of(place: GraphPlace, options: Mapping[str, str]) -> StructType:

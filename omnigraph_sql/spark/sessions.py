@@ -100,6 +100,8 @@ def _made(master: str | None, name: str, settings: Mapping[str, str], folder: Pa
         builder = builder.config("spark.driver.bindAddress", LOOPBACK).config("spark.driver.host", LOOPBACK)
     quiet = {
         "spark.ui.enabled": "false",
+        # Rows go to Python and back a fifth faster than over a port of the loopback.
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j}",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

@@ -9,7 +9,6 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 from omnigraph_sql.spark.reading import (
-    SPLIT_ROWS,
     TableReader,
     pinned,
     place_from,
@@ -65,7 +64,7 @@ class OmnigraphSource(DataSource):
 
                 return QuestionReader(place, asked_of(options), schema, int(options.get("shares", "8")))
             read = table_read(tables_at(place), options)
-            return TableReader(place, read, schema, int(options.get("splitrows", str(SPLIT_ROWS))))
+            return TableReader(place, read, schema, _split(options))
         except OmniError as error:
             raise crossing(error) from None
 
@@ -84,6 +83,15 @@ class OmnigraphSource(DataSource):
             return StreamWriter.of(self._options(), schema, overwrite)
         except OmniError as error:
             raise crossing(error) from None
+
+
+def _split(options: dict[str, str]) -> int | None:
+    asked = options.get("splitrows")
+    if asked is None:
+        return None
+    if not asked.isdigit() or int(asked) < 1:
+        raise DataError(f"splitRows is a number of rows, not {asked!r}")
+    return int(asked)
 
 
 class Refused(Exception):

@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
+import pyarrow as pa
 import pytest
 
 import omnigraph_sql as og
-from omnigraph_sql.spark.place import GraphPlace
+from omnigraph_sql.base import limits
+from omnigraph_sql.spark.fragments import BATCH_ROWS, BATCH_ROWS_MIN, batch_rows_of, part_batches, shares_of
+from omnigraph_sql.spark.place import GraphPlace, pinned_at, tables_at
+from omnigraph_sql.spark.reading import even_split
 from omnigraph_sql.spark.registering import plain, reading, register, use_source
 from omnigraph_sql.spark.source import OmnigraphSource
 from tests.spark.air import COLUMNS, air
@@ -63,6 +68,55 @@ def test_a_row_range_is_a_partition(spark: SparkSession, graph: og.Graph) -> Non
     parts = reading(spark, GraphPlace(graph.uri)).option("type", "Airport").option("splitRows", "1").load()
     assert parts.rdd.getNumPartitions() == 4
     assert sorted(row["code"] for row in parts.select("code").collect()) == ["AQP", "CUZ", "LIM", "LPB"]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 7, 100])
+def test_shares_hold_every_row_once_and_about_equally_many(tmp_path: Path, most: int, whole: bool) -> None:
+    made = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key }")
+    for start, count in ((0, 7), (10, 1), (20, 4), (30, 9)):
+        rows = pa.table({"k": pa.array(range(start, start + count), pa.int32())})
+        with mock.patch.object(limits, "SMALL_FRAGMENTS_MAX", 100):
+            made.load(rows, type="A", mode="append")
+    made.sql("DELETE FROM A WHERE k IN (0, 3, 22, 30, 38)")
+    tables = tables_at(pinned_at(GraphPlace(made.uri), None))
+    pin = tables.pin(tables.type("A"))
+    sizes = [fragment.count_rows() for fragment in tables.open(tables.type("A")).dataset.get_fragments()]
+    assert len(sizes) > 1
+    found, counts = [], []
+    for share in shares_of(tables.tables, pin, most, whole=whole):
+        rows = [k for part in share for batch in part_batches(tables.tables, pin, part, ["k"]) for k in batch["k"]]
+        found += [k.as_py() for k in rows]
+        counts.append(len(rows))
+        assert len(rows) <= most or (whole and len(share) == 1)
+        assert not whole or all(part.count is None for part in share)
+    assert sorted(found) == sorted(k for (k,) in made.sql("SELECT k FROM A").fetchall())
+    if not whole:
+        assert max(counts) - counts[-1] <= len(counts)
+        assert len(set(counts[:-1])) <= 1
+
+
+def test_a_table_nobody_says_how_to_share_out_makes_few_tasks_that_end_together() -> None:
+    def shares(rows: int) -> int:
+        return -(-rows // even_split(rows))
+
+    millions = {1: 1, 2: 1, 3: 2, 5: 4, 9: 8, 20: 16, 100: 48}
+    assert {n: shares(n * 1_000_000) for n in millions} == millions
+    assert even_split(0) == 1
+
+
+def test_batches_of_long_vectors_have_fewer_rows() -> None:
+    schema = pa.schema(
+        [("id", pa.utf8()), ("pos", pa.list_(pa.float32(), 1536)), ("huge", pa.list_(pa.float32(), 10**6))]
+    )
+    assert batch_rows_of(schema, ["id"]) == BATCH_ROWS
+    assert 4096 < batch_rows_of(schema, ["id", "pos"]) < 8192
+    assert batch_rows_of(schema, ["huge"]) == BATCH_ROWS_MIN
+
+
+def test_rows_of_a_task_are_a_number(spark: SparkSession, graph: og.Graph) -> None:
+    for wrong in ("0", "-1", "many"):
+        assert "splitRows is a number of rows" in refusal(spark, graph, type="Airport", splitRows=wrong)
 
 
 def test_the_source_pushes_no_filters(spark: SparkSession) -> None:
