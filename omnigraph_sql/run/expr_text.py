@@ -103,7 +103,7 @@ def predicate_text(condition: Expr, build: Build, *, kept: bool = False) -> str:
     with `kept`.
     """
     parts = ex.conjuncts(condition)
-    fixed = [f"og_hold({expr_text(p, build)})" for p in parts if not ex.column_names(p)]
+    fixed = [_apart("og_hold", expr_text(p, build), p) for p in parts if not ex.column_names(p)]
     safe = [_tested(p, build, kept) for p in parts if ex.column_names(p) and not _may_fail(p)]
     risky = [_tested(p, build, kept) for p in parts if ex.column_names(p) and _may_fail(p)]
     if safe and risky:
@@ -119,11 +119,25 @@ def _digit(text: str) -> str:
 def _tested(part: Expr, build: Build, kept: bool) -> str:
     text = expr_text(part, build)
     if build.careful:
-        return f"og_hold({text})"
+        return _apart("og_hold", text, part)
     columns = (c for c in ex.walk(part) if isinstance(c, ex.Column))
     if not kept and all(c.of in _STORED_TESTS or isinstance(c.of, EnumType) for c in columns):
         return text
-    return f"og_test({text})"
+    return _apart("og_test", text, part)
+
+
+def _apart(function: str, text: str, part: Expr) -> str:
+    """A condition that storage is not asked about.
+
+    Functions of ours get columns under the names of what was computed, and no name holds a zero byte. Storage is not
+    asked whether something is true either, so that will do for a text with one.
+    """
+    return f"(({text}) IS TRUE)" if _has_zero(part) else f"{function}({text})"
+
+
+def _has_zero(part: Expr) -> bool:
+    values = (e.value for e in ex.walk(part) if isinstance(e, ex.Literal))
+    return any("\0" in text for v in values for text in (v if isinstance(v, tuple) else (v,)) if isinstance(text, str))
 
 
 def _may_fail(part: Expr) -> bool:

@@ -50,6 +50,13 @@ def test_a_parameter_stays_a_value(graph: og.Graph, text: str) -> None:
     found = graph.gq("query q($t: String) { match { $p: P { t: $t } } return { $p.k } }", {"t": f"{text}2"}).fetchall()
     assert found == [(f"k{text}",)]
     assert graph.sql("SELECT k FROM P WHERE t LIKE ? || '%'", ["nothing" + text]).fetchall() == []
+    if not set(text) & set("%_\\"):
+        assert (
+            graph.sql("SELECT k FROM P WHERE t LIKE $t AND t || 'x' = $t || 'x'", {"t": f"{text}2"}).fetchall() == found
+        )
+    assert graph.sql("SELECT k FROM P WHERE $t = $t AND k = 'known'", {"t": text}).fetchall() == [("known",)]
+    assert graph.sql("SELECT k FROM P WHERE $t <> $t", {"t": text}).fetchall() == []
+    assert graph.sql("UPDATE P SET t = t WHERE t LIKE $t AND length(k) > 0", {"t": f"%{text}2"}).affected_nodes <= 1
     assert graph.sql("DELETE FROM P WHERE t IN (?)", [f"{text}2"]).affected_nodes == 1
     assert untouched(graph)
 
