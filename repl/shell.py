@@ -301,8 +301,9 @@ class Shell:
         self.screen.write(text)
 
     def tell_error(self, error: OmniError) -> None:
-        if error.code == "parameters" and error.message.endswith("is missing"):
-            error.hint = "\\set NAME VALUE gives it; behind \\n QUERY it is NAME=VALUE"
+        if error.code == "parameters":
+            here = "\\set NAME VALUE gives a parameter; behind \\n QUERY it is NAME=VALUE"
+            error.hint = here if error.hint is None else f"{error.hint}; {here}"
         if isinstance(error, LanguageError) and self.screen.interactive:
             report = error.report(self.screen.columns)
         else:

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from omnigraph_sql.spark.place import credentials as credentials
     from omnigraph_sql.spark.registering import register as register
     from omnigraph_sql.spark.registering import use_source as use_source
+    from omnigraph_sql.spark.report import RowsNotKept as RowsNotKept
+    from omnigraph_sql.spark.report import RowsRefused as RowsRefused
     from omnigraph_sql.spark.report import SparkReport as SparkReport
     from omnigraph_sql.spark.sessions import session as session
 
 _HOMES = {
+    "RowsNotKept": "report",
+    "RowsRefused": "report",
     "SparkReport": "report",
     "credentials": "place",
     "load": "loading",
@@ -20,7 +24,7 @@ _HOMES = {
     "session": "sessions",
     "use_source": "registering",
 }
-__all__ = ["SparkReport", "credentials", "load", "register", "session", "use_source"]
+__all__ = ["RowsNotKept", "RowsRefused", "SparkReport", "credentials", "load", "register", "session", "use_source"]
 
 
 def __getattr__(name: str) -> Any:

@@ -501,7 +501,8 @@ def test_a_parameter_without_a_value_leads_to_the_command_that_gives_it_one(talk
     said = talk(
         "SELECT city FROM Airport WHERE code = $code;", "\\set code LIM", "SELECT city FROM Airport WHERE code = $code;"
     )
-    assert "parameter code is missing\n  = hint: \\set NAME VALUE gives it" in said
+    given = "\\set NAME VALUE gives a parameter; behind \\n QUERY it is NAME=VALUE"
+    assert f"parameter code is missing\n  = hint: hand over a value for it, None for null; {given}" in said
     assert "Lima" in said
 
 
