@@ -207,7 +207,8 @@ def _lists(values: pa.Array, of: DataType, convert: Callable[[pa.Array], pa.Arra
         plain = pa.concat_arrays([plain])
     first, last = plain.offsets[0].as_py(), plain.offsets[-1].as_py()
     offsets = pc.subtract(plain.offsets, first)
-    items = convert(plain.values.slice(first, last - first))
+    # The engine refuses texts that begin behind the first place and are none.
+    items = convert(plain.values.slice(first, last - first) if last > first else pa.array([], plain.values.type))
     return pa.ListArray.from_arrays(
         offsets, items, type=pa.list_(pa.field("item", items.type)), mask=plain.is_null() if plain.null_count else None
     )

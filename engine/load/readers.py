@@ -11,13 +11,13 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
-import pyarrow.parquet as pq
 
 from omnigraph_sql.base.catalog import Catalog, TableType
 from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.engine.load.columns_given import column_names as column_names
 from omnigraph_sql.engine.load.forms import USUAL_CSV, Form, form_of, packing_of
 from omnigraph_sql.engine.load.jsonl import read_jsonl
+from omnigraph_sql.engine.load.parquet_files import group_batches, read_footer
 from omnigraph_sql.engine.load.plain_files import read_formed_csv, read_objects
 from omnigraph_sql.engine.load.values import Chunk, Source, Spelling
 
@@ -107,16 +107,22 @@ def _typed(
 ) -> Iterator[Chunk]:
     yield _empty(of, Spelling.TYPED)
     for batch in batches:
-        rows = _fitting(batch.num_rows, batch.nbytes)
-        for first in range(0, batch.num_rows, rows):
-            part = pa.Table.from_batches([batch.slice(first, rows)]).rename_columns(names)
+        for rows in fitted(batch):
+            part = pa.Table.from_batches([rows]).rename_columns(names)
             yield Chunk(of, part, part.num_rows, Spelling.TYPED, _Rows(name, start), part.nbytes)
             start += part.num_rows
 
 
-def _fitting(rows: int, size: int) -> int:
+def fitting(rows: int, size: int) -> int:
     """How many rows of this mean size make a chunk."""
     return max(1, min(CHUNK_ROWS, CHUNK_BYTES * max(rows, 1) // max(size, 1)))
+
+
+def fitted(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch in batches that make a chunk each."""
+    rows = fitting(batch.num_rows, batch.nbytes)
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)
 
 
 class _Rows:
@@ -149,14 +155,10 @@ def _read_arrow(path: Path, of: TableType, form: Form) -> Iterator[Chunk]:
 
 
 def _read_parquet(path: Path, of: TableType, form: Form) -> Iterator[Chunk]:
-    try:
-        with pq.ParquetFile(path, memory_map=False) as file:
-            names = column_names(of, _named(form, file.schema_arrow.names, path), str(path))
-            size = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
-            batches = file.iter_batches(batch_size=_fitting(file.metadata.num_rows, size))
-            yield from _typed(of, names, batches, str(path), 0)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {_first_line(error)}") from error
+    footer = read_footer(path)
+    names = column_names(of, _named(form, list(footer.names), path), str(path))
+    batches = group_batches(path, range(len(footer.rows)), fitting(sum(footer.rows), sum(footer.bytes)))
+    yield from _typed(of, names, batches, str(path), 0)
 
 
 def _first_line(error: BaseException) -> str:
@@ -176,9 +178,8 @@ def _read_csv(path: Path, of: TableType) -> Iterator[Chunk]:
         start = 0
         with _open_csv(path, given, wrong) as reader:
             for batch in reader:
-                rows = _fitting(batch.num_rows, batch.nbytes)
-                for first in range(0, batch.num_rows, rows):
-                    part = pa.Table.from_batches([batch.slice(first, rows)]).rename_columns(names)
+                for rows in fitted(batch):
+                    part = pa.Table.from_batches([rows]).rename_columns(names)
                     yield Chunk(of, part, part.num_rows, Spelling.TEXT, _CsvLines(path, start), part.nbytes)
                     start += part.num_rows
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:

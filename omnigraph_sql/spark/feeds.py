@@ -16,6 +16,7 @@ from typing import Final
 
 from omnigraph_sql.engine.load.values import Spelling
 from omnigraph_sql.spark.place import GraphPlace
+from omnigraph_sql.spark.shares import ParquetShares
 
 FILE_BITS: Final = 44
 POSITION: Final = (1 << FILE_BITS) - 1
@@ -23,7 +24,9 @@ POSITION: Final = (1 << FILE_BITS) - 1
 
 class Kind(StrEnum):
     TYPED = "typed"
-    """Columns with types, of files or of a DataFrame."""
+    """Columns with types, of files or of a DataFrame, as Spark reads them."""
+    PARQUET = "parquet"
+    """Files that tasks read themselves; a row is the number of a share."""
     LINES = "lines"
     """Lines of `.jsonl`, each of which says what it is."""
     CSV = "csv"
@@ -44,8 +47,8 @@ class Places(StrEnum):
 class Feed:
     """One source of rows. `type` is the key of its table; lines say theirs themselves.
 
-    `names` are the table's names of the columns; of `.csv`, one list per file. `files` are numbered by the hashes of
-    their paths. With a `load_id` the numbers of the rows are kept while that load lasts.
+    `names` are the table's names of the columns; of `.csv` and of `shares`, one list per file. `files` are numbered by
+    the hashes of their paths. With a `load_id` the numbers of the rows are kept while that load lasts.
     """
 
     place: GraphPlace
@@ -56,6 +59,7 @@ class Feed:
     names: tuple[tuple[str, ...], ...] = ()
     files: tuple[int, ...] = ()
     spelling: Spelling = Spelling.TYPED
+    shares: ParquetShares | None = None
 
     def file_numbers(self) -> dict[int, int]:
         return {found: number for number, found in enumerate(self.files)}

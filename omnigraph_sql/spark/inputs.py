@@ -19,6 +19,7 @@ from omnigraph_sql.engine.load.values import Source
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.spark.feeds import Feed, Kind, Origins, Places
 from omnigraph_sql.spark.place import GraphPlace
+from omnigraph_sql.spark.shares import rows_for, shares_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -203,8 +204,22 @@ def _parquet(
 ) -> Input:
     files = files_at(spark, path)
     of = source_type(Source("", given.type), catalog, path)
+    origins = Origins(path, files.names, Places.ROWS)
+    if all(map(_lies_on_disk, files.addresses)):
+        shares = shares_of(spark, [file_name(address) for address in files.addresses])
+        each = tuple(
+            tuple(column_names(of, footer.names, name))
+            for footer, name in zip(shares.footers, files.names, strict=True)
+        )
+        feed = Feed(place, load_id, number, Kind.PARQUET, table_key(of), each, shares=shares)
+        return Input(feed, rows_for(spark, shares), origins, (path,), of)
     rows = spark.read.parquet(path)
     names = tuple(column_names(of, rows.columns, path))
     numbered = rows.selectExpr("*", "_metadata.row_index AS __at", f"{_HASH} AS __file")
     feed = Feed(place, load_id, number, Kind.TYPED, table_key(of), (names,), files.hashes)
-    return Input(feed, numbered, Origins(path, files.names, Places.ROWS), (path,), of)
+    return Input(feed, numbered, origins, (path,), of)
+
+
+def _lies_on_disk(address: str) -> bool:
+    """Whether every worker can open a file itself. Folders like `year=2020` hold a column that only Spark sees."""
+    return address.startswith("file:/") and "=" not in address.rpartition("/")[0]

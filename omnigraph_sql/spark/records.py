@@ -168,3 +168,12 @@ def typed_chunk(feed: Feed, batch: pa.RecordBatch, catalog: Catalog) -> Chunk:
     data = pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=list(names))
     table = pa.Table.from_batches([from_spark(data, of)])
     return Chunk(of, table, batch.num_rows, feed.spelling, str, batch.nbytes)
+
+
+def file_chunk(feed: Feed, file: int, rows: pa.RecordBatch, catalog: Catalog) -> Chunk:
+    """Rows as they lie in a file."""
+    assert feed.type is not None
+    table = pa.Table.from_batches([rows]).rename_columns(list(feed.names[file]))
+    return Chunk(
+        source_type(Source("", feed.type), catalog, ""), table, table.num_rows, feed.spelling, str, rows.nbytes
+    )

@@ -29,7 +29,7 @@ from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.spark.feeds import FILE_BITS, Feed, Kind
 from omnigraph_sql.spark.place import tables_at
-from omnigraph_sql.spark.records import Needs, Records, csv_chunks, line_chunks, typed_chunk, whole_records
+from omnigraph_sql.spark.records import Needs, Records, csv_chunks, file_chunk, line_chunks, typed_chunk, whole_records
 
 BODY: Final = pa.schema([pa.field("body", pa.utf8())])
 GATHERED_ROWS: Final = 65_536
@@ -68,7 +68,6 @@ class Work:
         """Every row of the task; what came of it, as JSON has it."""
         try:
             for gathered in _gathered(batches):
-                self._bytes += gathered.nbytes
                 self._take(gathered)
             return self._result()
         except Needs as wish:
@@ -91,7 +90,11 @@ class Work:
         match self._feed.kind:
             case Kind.TYPED:
                 self._typed(batch)
+            case Kind.PARQUET:
+                for share in batch.column(0).to_pylist():
+                    self._share(share)
             case Kind.LINES | Kind.CSV:
+                self._bytes += batch.nbytes
                 for file, block, start, stop in _runs(batch["__file"], batch["__block"]):
                     seen = self._blocks.get((file, block), 0)
                     self._blocks[file, block] = seen + stop - start
@@ -99,6 +102,7 @@ class Work:
                     base = self._number(file) << FILE_BITS | block
                     self._lines(file, Records.of(lines, base, seen, whole=False))
             case Kind.CSV_WHOLE:
+                self._bytes += batch.nbytes
                 for file, text in zip(batch["__file"].to_pylist(), batch["value"].to_pylist(), strict=True):
                     records = whole_records(text, self._number(file) << FILE_BITS)
                     self._blocks[file, 0] = text.count(b"\n") + 1
@@ -115,8 +119,17 @@ class Work:
             for value in np.unique(files).tolist():
                 which[files == value] = self._number(value)
             numbers = numbers | which << FILE_BITS
-        chunk = typed_chunk(self._feed, batch, self._base.catalog)
+        self._whole(typed_chunk(self._feed, batch, self._base.catalog), numbers)
+
+    def _share(self, share: int) -> None:
+        assert self._feed.shares is not None
+        for file, before, rows in self._feed.shares.rows(share):
+            numbers = (file << FILE_BITS) + np.arange(before, before + rows.num_rows, dtype=np.int64)
+            self._whole(file_chunk(self._feed, file, rows, self._base.catalog), numbers)
+
+    def _whole(self, chunk: Chunk, numbers: Ints) -> None:
         self._rows += chunk.rows
+        self._bytes += chunk.bytes
         self._sift(chunk, numbers, None)
 
     def _lines(self, file: int, records: Records) -> None:

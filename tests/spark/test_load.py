@@ -79,21 +79,23 @@ def test_spark_takes_and_refuses_lines_of_csv_as_the_local_loader_does(
 
 
 @pytest.mark.parametrize("seed", range(60) if FULL else [31, 55])
-@pytest.mark.parametrize("given", ["files", "frames"] if FULL else ["files"])
+@pytest.mark.parametrize("given", ["files", "files that Spark reads", "frames"] if FULL else ["files"])
 def test_spark_takes_and_refuses_columns_with_types_as_the_local_loader_does(
     spark: SparkSession, tmp_path: Path, seed: int, given: str
 ) -> None:
     print(f"seed {seed}")
     chance = random.Random(seed)
-    paths = dirty_columns.files(chance, tmp_path / "far")
+    folder = tmp_path / ("a=b" if given == "files that Spark reads" else "ab")
+    folder.mkdir()
+    paths = dirty_columns.files(chance, folder / "far")
     mode = chance.choice(["append", "merge"])
-    shutil.copytree(tmp_path / "far", tmp_path / "near")
+    shutil.copytree(folder / "far", tmp_path / "near")
     near, far = dirty_columns.graph(tmp_path, "near-graph"), dirty_columns.graph(tmp_path, "far-graph")
     wanted = dirty_columns.judged(near, [tmp_path / "near" / path.name for path in paths], mode)
-    pattern = str(tmp_path / "far" / "*.parquet")
-    sources = pattern if given == "files" else [spark.read.parquet(str(path)) for path in paths]
+    pattern = str(folder / "far" / "*.parquet")
+    sources = pattern if given != "frames" else [spark.read.parquet(str(path)) for path in paths]
     report = load(spark, far.uri, {"Town": sources}, mode=mode, on_error="skip")
-    if given == "files":
+    if given != "frames":
         found = [dirty_columns.told(r.file, r.row, r.reason) for r in report.refusals]
         assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from omnigraph_sql.base.errors import ConstraintViolation, DataError, KeyConflict, OmniError, ResourceLimitExceeded
 from omnigraph_sql.base.types import VectorType
 from omnigraph_sql.engine.load.columns import converted
+from omnigraph_sql.engine.load.readers import CHUNK_ROWS
 from omnigraph_sql.engine.load.values import Source, Spelling
 from tests.engine.load.loading import Lines, data_files, graph, ids, jsonl, put, road, stored, town
 
@@ -330,6 +332,19 @@ def test_a_bad_typed_table_is_refused_with_its_row_and_reason(tmp_path: Path, na
     assert str(error).startswith(f"{path if form == 'parquet' else 'my table'}, {said}"), error
 
 
+def test_instants_of_any_century_in_the_form_of_old_writers_are_kept(tmp_path: Path) -> None:
+    world, path = graph(tmp_path), tmp_path / "x.parquet"
+    days = [
+        datetime(1500, 1, 1, tzinfo=UTC),
+        datetime(2020, 2, 3, 4, 5, 6, 789, UTC),
+        datetime(9999, 12, 31, tzinfo=UTC),
+    ]
+    rows = pa.table({"name": list("abc"), "at": pa.array(days, pa.timestamp("us", "UTC"))})
+    pq.write_table(rows, path, use_deprecated_int96_timestamps=True)
+    put(world, Source(path, "Kinds"))
+    assert [row["at"] for row in stored(world, "Kinds")] == days
+
+
 def test_decimals_without_a_fraction_are_whole_numbers(tmp_path: Path) -> None:
     world = graph(tmp_path)
     heights = pa.array([Decimal(-500), None, Decimal(8000)], pa.decimal128(38, 0))
@@ -342,6 +357,16 @@ def test_lists_that_are_all_null_and_bring_no_numbers_at_all_are_vectors() -> No
     nothing = pa.Array.from_buffers(pa.float32(), 0, [None, None])
     lists = pa.ListArray.from_arrays(pa.array([0, 0, 0], pa.int32()), nothing, mask=pa.array([True, True]))
     assert converted(lists, VectorType(3), Spelling.TYPED).to_pylist() == [None, None]
+
+
+def test_lists_that_are_all_empty_can_follow_others(tmp_path: Path) -> None:
+    """In chunks of their own, where the texts of the others still lie before their place."""
+    world = graph(tmp_path)
+    count = CHUNK_ROWS + 2
+    words = pa.array([["aa"]] * CHUNK_ROWS + [[], None], pa.large_list(pa.utf8()))
+    names = pa.array([f"n{number:06}" for number in range(count)])
+    put(world, Source(pa.table({"name": names, "words": words}), "Kinds"))
+    assert [row["words"] for row in stored(world, "Kinds")][CHUNK_ROWS - 1 :] == [["aa"], [], None]
 
 
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
