@@ -81,6 +81,18 @@ def test_ulids_follow_the_clock_when_it_moves_on() -> None:
     assert ULID.from_str(ids.ulid()).milliseconds == ULID.from_str(before).milliseconds + 1
 
 
+@pytest.mark.parametrize("count", [1, 8, 9, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("low", [0, 1, 1023, 1024, (1 << 60) - 3, (1 << 79) + (1 << 60) - 1025, 12345678901234567890])
+def test_many_ulids_are_those_that_follow_one_another(monkeypatch: pytest.MonkeyPatch, low: int, count: int) -> None:
+    monkeypatch.setattr("os.urandom", lambda size: low.to_bytes(size, "big"))
+    ids = UlidSource(SetClock(NOON))
+    made = ids.ulids(count)
+    made.validate(full=True)
+    first = int(NOON.timestamp() * 1000) << 80 | low
+    assert made.to_pylist() == [str(ULID.from_int(first + place)) for place in range(count)]
+    assert ids.ulid() == str(ULID.from_int(first + count))
+
+
 def test_two_sources_at_the_same_instant_give_different_ids() -> None:
     clock = SetClock(NOON)
     assert UlidSource(clock).ulid() != UlidSource(clock).ulid()
