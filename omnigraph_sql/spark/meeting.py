@@ -27,7 +27,10 @@ from omnigraph_sql.spark.questions import Kind, Question, Take
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_TASK_VALUES: Final = 2_000_000
+_TASK_VALUES: Final = 4_000_000
+_WORD_BYTES: Final = 8
+_MESSAGE_VALUES_MAX: Final = 16_000_000
+"""Places in a message have 31 bits."""
 _NONE: Final = np.zeros(0, np.uint64)
 _RANGES_PER_TASK: Final = 4
 _SENT: Final = pa.schema([("b", pa.int32()), ("q", pa.int32()), ("k", pa.int32()), ("h", pa.binary())])
@@ -92,7 +95,7 @@ def loose_hashes(
     of = tables.type(key)
     for file in each_row(batches):
         rows = (batch for batch, _ in left_rows(tables, of, file, _columns(takes)))
-        yield from _sent(rows, takes, ranges, seed)
+        yield from sent_hashes(rows, takes, ranges, seed)
 
 
 def held_hashes(
@@ -102,14 +105,17 @@ def held_hashes(
     tables = tables_at(place)
     pin = tables.pin(tables.type(key))
     for row in each_row(batches):
-        yield from _sent(part_batches(tables.tables, pin, Part(row["f"]), _columns(takes)), takes, ranges, seed)
+        yield from sent_hashes(part_batches(tables.tables, pin, Part(row["f"]), _columns(takes)), takes, ranges, seed)
 
 
 def _columns(takes: Sequence[Take]) -> list[str]:
     return list(dict.fromkeys(name for take in takes for name in take.columns))
 
 
-def _sent(batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int, seed: int) -> Iterator[pa.RecordBatch]:
+def sent_hashes(
+    batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int, seed: int
+) -> Iterator[pa.RecordBatch]:
+    """The hashes of what each question takes, in order and by ranges; of ends each once."""
     found: dict[tuple[str, ...], list[Words]] = {take.columns: [] for take in takes}
     for batch in batches:
         for columns, into in found.items():
@@ -120,18 +126,20 @@ def _sent(batches: Iterable[pa.RecordBatch], takes: Sequence[Take], ranges: int,
         whole = ordered[take.columns]
         if take.kind is Kind.ENDED:
             whole = ascending(whole)
-        cuts = [0, *np.searchsorted(whole, bounds).tolist(), len(whole)]
-        pieces = [(b, whole[cuts[b] : cuts[b + 1]]) for b in range(ranges) if cuts[b] < cuts[b + 1]]
-        count = len(pieces)
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([b for b, _ in pieces], pa.int32()),
-                pa.array([take.question] * count, pa.int32()),
-                pa.array([int(take.kind)] * count, pa.int32()),
-                pa.array([piece.tobytes() for _, piece in pieces], pa.binary()),
-            ],
-            schema=_SENT,
-        )
+        for first in range(0, len(whole), _MESSAGE_VALUES_MAX):
+            yield _in_ranges(take, whole[first : first + _MESSAGE_VALUES_MAX], bounds)
+
+
+def _in_ranges(take: Take, ordered: Words, bounds: Words) -> pa.RecordBatch:
+    """A row for every range that has values, with their bytes as they lie in memory."""
+    cuts = np.concatenate(([0], np.searchsorted(ordered, bounds), [len(ordered)]))
+    filled = np.flatnonzero(np.diff(cuts)).astype(np.int32)
+    offsets = np.append(cuts[filled], len(ordered)).astype(np.int32) * np.int32(_WORD_BYTES)
+    pieces = pa.Array.from_buffers(
+        pa.binary(), len(filled), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(ordered))]
+    )
+    same = [pa.array(np.full(len(filled), number, np.int32)) for number in (take.question, int(take.kind))]
+    return pa.RecordBatch.from_arrays([pa.array(filled), *same, pieces], schema=_SENT)
 
 
 def _hashed(values: pa.RecordBatch, seed: int) -> Words:

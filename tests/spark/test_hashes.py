@@ -13,8 +13,9 @@ import pytest
 
 from omnigraph_sql.run import ids
 from omnigraph_sql.run.ids import IdIndex, hashes_of
+from omnigraph_sql.spark import meeting
 from omnigraph_sql.spark.digests import row_digests
-from omnigraph_sql.spark.questions import Question
+from omnigraph_sql.spark.questions import Kind, Question, Take
 
 SCHEMA = pa.schema(
     [
@@ -101,6 +102,31 @@ def test_a_broken_rule_is_never_without_an_alarm_and_a_kept_one_never_has_one(se
         )
         arrays = [np.sort(np.array(values, np.uint64)) for values in (loaded, held, ended)]
         assert asked.alarms(*arrays) is broken, (asked, loaded, held, ended)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10_000])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_hash_is_sent_in_its_range_and_in_order(monkeypatch: pytest.MonkeyPatch, seed: int, most: int) -> None:
+    print(f"seed {seed}")
+    monkeypatch.setattr(meeting, "_MESSAGE_VALUES_MAX", most)
+    chance = random.Random(seed)
+    rows = {name: [chance.choice([None, "a", "b", str(n)]) for n in range(40)] for name in ("x", "y")}
+    batch = pa.RecordBatch.from_pydict(rows)
+    takes = [Take(0, Kind.LOADED, ("x",)), Take(1, Kind.ENDED, ("y",)), Take(2, Kind.HELD, ("x", "y"))]
+    ranges = chance.choice([1, 2, 7])
+    met: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    for sent in meeting.sent_hashes([batch.slice(0, 9), batch.slice(9)], takes, ranges, 5):
+        for row in sent.to_pylist():
+            assert row["k"] == takes[row["q"]].kind
+            values = np.frombuffer(row["h"], np.uint64).tolist()
+            assert values
+            assert all(value * ranges >> 64 == row["b"] for value in values)
+            met[row["q"]] += values
+    for take in takes:
+        given = batch.select(list(take.columns))
+        whole = [n for n, row in enumerate(given.to_pylist()) if None not in row.values()]
+        wanted = row_digests(given.take(pa.array(whole)), 5, as_compared=True).tolist()
+        assert met[take.question] == sorted(set(wanted) if take.kind is Kind.ENDED else wanted)
 
 
 def test_an_index_finds_exactly_the_texts_it_holds() -> None:
