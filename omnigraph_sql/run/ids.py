@@ -46,7 +46,7 @@ class IdIndex:
     @classmethod
     def of(cls, ids: pa.Array) -> IdIndex:
         hashes = hashes_of(ids)
-        order = np.argsort(hashes, kind="stable")
+        order = np.argsort(hashes)
         ordered = hashes[order]
         return cls(ids, ordered, order.astype(np.int32), longest_run(ordered))
 

@@ -12,7 +12,8 @@ from omnigraph_sql.engine.store.derived import Array
 from omnigraph_sql.run.held import Bools, Ints
 
 Places = npt.NDArray[np.int32]
-_HALF: Final = 16
+_HALF: Final = np.uint64(32)
+_LOWER: Final = np.uint64((1 << 32) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +71,24 @@ class Part:
 
 def part_of(heads: Array, tails: Array, edges: Array, nodes: int) -> Part:
     """The links from `heads` to `tails` over `edges`."""
-    order = _sorted_by(heads, _sorted_by(tails, np.arange(len(heads), dtype=np.int64)))
+    order = _order(tails)
+    order = order[_order(heads[order])]
     first = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(heads, minlength=nodes), out=first[1:])
     return Part(first, tails[order].astype(np.int32), edges[order].astype(np.int32))
 
 
-def _sorted_by(keys: Array, order: Ints) -> Ints:
-    """`order` sorted by its keys; what is equal stays in order. Sorting halves of the keys is by counting."""
-    for shift in (0, _HALF):
-        half = ((keys[order] >> shift) & 0xFFFF).astype(np.uint16)
-        if shift and not half.any():
-            break
-        order = order[np.argsort(half, kind="stable")]
-    return order
+def _order(keys: Array) -> Ints:
+    """The places of the keys, which have 31 bits, in ascending order; what is equal stays in order.
+
+    Sorting numbers is many times faster than sorting places by them, so the places are sorted with their keys.
+    """
+    packed = keys.astype(np.uint64)
+    packed <<= _HALF
+    packed |= np.arange(len(keys), dtype=np.uint32)
+    packed.sort()
+    packed &= _LOWER
+    return packed.view(np.int64)
 
 
 def distinct_part(part: Part) -> Part:

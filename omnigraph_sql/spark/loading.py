@@ -27,7 +27,7 @@ from omnigraph_sql.spark.place import GraphPlace, place_of
 from omnigraph_sql.spark.progress import Stages, Watch
 from omnigraph_sql.spark.quarantine import with_data, write_quarantine
 from omnigraph_sql.spark.report import Refusal, RowsNotKept, RowsRefused, SparkReport, table_reports
-from omnigraph_sql.spark.tasks import side_path
+from omnigraph_sql.spark.tasks import forget_sides
 from omnigraph_sql.spark.unchanged import drop_unchanged
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class LoadRun:
         finally:
             if self.load.is_loose:
                 self.changes.discard(list(self.harvest.tables.values()))
-            self._forget()
+            forget_sides(self.load.base.objects, self.load.load_id)
             self.graph.close()
 
     def _fail(self) -> None:
@@ -210,10 +210,3 @@ class LoadRun:
                 write_quarantine(self.spark, folder, report.load_id, report.refusals)
         except OmniError as error:
             raise RowsNotKept(error, report) from error
-
-    def _forget(self) -> None:
-        """Remove what was only of use while the load lasted."""
-        objects = self.load.base.objects
-        for table in self.harvest.tables.values():
-            for file in table.files:
-                objects.delete(side_path(self.load.load_id, file.name))

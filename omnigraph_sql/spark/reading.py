@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SPLIT_ROWS: Final = 2_097_152
 """Rows of a task. What a task costs by itself is as much as reading a few hundred thousand of them."""
+FILTERED_SPLIT_ROWS: Final = 2 * SPLIT_ROWS
+"""Rows of a task with a filter, most of which never leave it."""
 _EVEN_SHARES_MAX: Final = 16
 _STORAGE: Final = "storage."
 
@@ -130,7 +132,8 @@ class TableReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         tables = tables_at(self._place)
         pin = tables.pin(tables.type(self._read.type))
-        split = self._split or even_split(pin.row_count)
+        most = SPLIT_ROWS if self._read.where is None else FILTERED_SPLIT_ROWS
+        split = self._split or even_split(pin.row_count, most)
         found = shares_of(tables.tables, pin, split, whole=self._read.where is not None)
         return [TablePartition(self._place, parts) for parts in found]
 
@@ -150,9 +153,9 @@ class TableReader(DataSourceReader):
                 yield to_spark(batch, wanted)
 
 
-def even_split(rows: int) -> int:
+def even_split(rows: int, most: int = SPLIT_ROWS) -> int:
     """Rows of a task when nobody says. A few tasks are made as many as cores mostly are, so that they end together."""
-    shares = max(1, -(-rows // SPLIT_ROWS))
+    shares = max(1, -(-rows // most))
     if shares <= _EVEN_SHARES_MAX:
         shares = 1 << (shares - 1).bit_length()
     return max(1, -(-rows // shares))

@@ -24,6 +24,7 @@ from omnigraph_sql.engine.load.sifting import rule_of, sifted
 from omnigraph_sql.engine.load.values import Chunk
 from omnigraph_sql.engine.load.writers import FileWriter
 from omnigraph_sql.engine.store.foreign import file_text
+from omnigraph_sql.engine.store.objects import Objects
 from omnigraph_sql.engine.store.root import SPARE
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.foreign import PinnedTables
@@ -32,6 +33,7 @@ from omnigraph_sql.spark.place import tables_at
 from omnigraph_sql.spark.records import Needs, Records, csv_chunks, file_chunk, line_chunks, typed_chunk, whole_records
 
 BODY: Final = pa.schema([pa.field("body", pa.utf8())])
+_SIDE_FOLDER: Final = f"{SPARE}/spark"
 GATHERED_ROWS: Final = 65_536
 _DATA_CHARACTERS_MAX: Final = 4096
 
@@ -40,7 +42,14 @@ Ints = npt.NDArray[np.int64]
 
 def side_path(load_id: str, name: str) -> str:
     """Where the numbers of the rows of a file are kept while a load lasts."""
-    return f"{SPARE}/spark/{load_id}/{name}.parquet"
+    return f"{_SIDE_FOLDER}/{load_id}.{name}.parquet"
+
+
+def forget_sides(objects: Objects, load_id: str) -> None:
+    """Remove these files of a load, those of tasks that failed or ran twice too."""
+    for name in objects.list(_SIDE_FOLDER):
+        if name.startswith(f"{load_id}."):
+            objects.delete(f"{_SIDE_FOLDER}/{name}")
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ import omnigraph_sql as og
 from omnigraph_sql.base import limits
 from omnigraph_sql.spark.fragments import BATCH_ROWS, BATCH_ROWS_MIN, batch_rows_of, part_batches, shares_of
 from omnigraph_sql.spark.place import GraphPlace, pinned_at, tables_at
-from omnigraph_sql.spark.reading import even_split
+from omnigraph_sql.spark.reading import FILTERED_SPLIT_ROWS, even_split
 from omnigraph_sql.spark.registering import plain, reading, register, use_source
 from omnigraph_sql.spark.source import OmnigraphSource
 from tests.spark.air import COLUMNS, air
@@ -103,6 +103,7 @@ def test_a_table_nobody_says_how_to_share_out_makes_few_tasks_that_end_together(
     millions = {1: 1, 2: 1, 3: 2, 5: 4, 9: 8, 20: 16, 100: 48}
     assert {n: shares(n * 1_000_000) for n in millions} == millions
     assert even_split(0) == 1
+    assert even_split(5_000_000, FILTERED_SPLIT_ROWS) == 2_500_000
 
 
 def test_batches_of_long_vectors_have_fewer_rows() -> None:
