@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import omnigraph_sql as og
@@ -242,6 +244,8 @@ with session(master, **settings) as spark:
     rows.write.format("omnigraph").option("graph", uri).option("type", "A").mode("append").save()
     later = spark.createDataFrame([(10, "TEN"), (12, "twelve")], "k int, name string")
     told["merged"] = [[t.written, t.replaced] for t in load(spark, uri, {"A": later}, mode="merge").tables]
+    more = load(spark, uri, {"A": f"{folder}/parquet/*.parquet"}, mode="merge")
+    told["files"] = [[t.read, t.written] for t in more.tables]
     links = spark.createDataFrame([("1", "10"), ("10", "11"), ("11", "12")], "src string, dst string")
     told["overwritten"] = load(spark, uri, {"E": links}, mode="overwrite").tables[0].total
 
@@ -305,6 +309,9 @@ def test_every_door_works_on_a_cluster(master: str, workers_python: Path, tmp_pa
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text("k,name\n1,one\n2,two\nx,none\n")
     (tmp_path / "in" / "2.csv").write_text("k,name\n3,three\n")
+    (tmp_path / "parquet").mkdir()
+    pq.write_table(pa.table({"k": pa.array([13], pa.uint32())}), tmp_path / "parquet" / "1.parquet")
+    pq.write_table(pa.table({"name": ["14", "15"], "k": [14, 15]}), tmp_path / "parquet" / "2.parquet")
     (tmp_path / "links.jsonl").write_text('{"a": 1, "b": 2}\n{"a": 1, "b": 9}\n')
     (tmp_path / "p.toml").write_text(FEEDS)
     command = [sys.executable, "-c", EVERY_DOOR, graph.uri, master, str(workers_python), str(tmp_path)]
@@ -314,12 +321,13 @@ def test_every_door_works_on_a_cluster(master: str, workers_python: Path, tmp_pa
         "pipeline": [["edge:E", 2, 1, 1], ["node:A", 4, 1, 3]],
         "quarantine": [[2, "endpoint"], [3, "data"]],
         "merged": [[2, 1]],
+        "files": [[3, 3]],
         "overwritten": 3,
         "filter": [["TEN"]],
         "past": 3,
         "query": [[1, 10], [10, 11], [11, 12]],
         "functions": [[["10", "11"], 3, 1, "ONE"]],
-        "rows": 8,
+        "rows": 11,
         "gq": 3,
     }
     kept = graph.sql("SELECT k, name FROM A ORDER BY k").fetchall()
