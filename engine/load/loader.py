@@ -8,8 +8,8 @@ from time import perf_counter
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph_sql.base.catalog import ID
-from omnigraph_sql.base.errors import DataError, InternalError
+from omnigraph_sql.base.catalog import ID, TableType
+from omnigraph_sql.base.errors import DataError, InternalError, KeyConflict
 from omnigraph_sql.engine.load.publishing import Delivery, FilesChange
 from omnigraph_sql.engine.load.readers import read_source
 from omnigraph_sql.engine.load.report import LoadReport, Phase, Watch
@@ -103,9 +103,14 @@ def _change(world: World, txn: WriteTxn, mode: LoadMode, table: LoadedTable) -> 
         return FilesChange(pin, AppendFiles(table.files, table.rows), table.rows, 0)
     if mode is LoadMode.APPEND:
         first = ids.filter(pc.is_in(ids, value_set=held[ID].combine_chunks()))[0].as_py()
-        raise key_conflict(table.type, first, "it exists already", "mode merge replaces rows that exist")
+        raise exists_already(table.type, first)
     replaced = tuple(held[ROW_ADDRESS].to_pylist())
     return FilesChange(pin, ReplaceFiles(table.files, table.rows, replaced), table.rows, len(replaced))
+
+
+def exists_already(of: TableType, found: str) -> KeyConflict:
+    """The refusal of a row that is appended although its id exists."""
+    return key_conflict(of, found, "it exists already", "mode merge replaces rows that exist")
 
 
 def _check(world: World, txn: WriteTxn, mode: LoadMode, loaded: Sequence[LoadedTable]) -> None:

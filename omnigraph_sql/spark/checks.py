@@ -17,10 +17,10 @@ from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import DST, ID, SRC, Cardinality, Catalog, EdgeType, NodeType, TableType, Unique
 from omnigraph_sql.base.errors import DataError, KeyConflict, ResourceLimitExceeded
 from omnigraph_sql.base.types import arrow_type
+from omnigraph_sql.engine.load.loader import exists_already
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.load.sifting import rule_of
 from omnigraph_sql.engine.values import Snapshot, TableIdentity, table_key
-from omnigraph_sql.engine.write.staging import key_conflict
 from omnigraph_sql.engine.write.validate_cardinality import cardinality_violation
 from omnigraph_sql.engine.write.validate_endpoints import absent_end, left_behind
 from omnigraph_sql.engine.write.validate_text import python_value
@@ -131,7 +131,7 @@ class Checks:
         held = self.rows.committed(table.type, [ID])
         found = self._collected(self.rows.loose(table, [ID], numbers=True).join(held, ID, "left_semi"))
         for row in found.to_pylist():
-            self._refuse(table, row, key_conflict(table.type, str(row[ID]), "it exists already"))
+            self._refuse(table, row, exists_already(table.type, str(row[ID])))
 
     # ---- unique tuples ------------------------------------------------------------------------------------------
 

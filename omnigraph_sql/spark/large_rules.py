@@ -19,11 +19,11 @@ import pyarrow as pa
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import DST, ID, SRC, Catalog, EdgeType, NodeType, TableType, Unique
 from omnigraph_sql.base.errors import InternalError, KeyConflict
+from omnigraph_sql.engine.load.loader import exists_already
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.store.foreign import loose_rows
 from omnigraph_sql.engine.store.lookup import existing
 from omnigraph_sql.engine.values import Snapshot, TableIdentity, TablePin, table_key
-from omnigraph_sql.engine.write.staging import key_conflict
 from omnigraph_sql.engine.write.validate_cardinality import cardinality_violation
 from omnigraph_sql.engine.write.validate_endpoints import absent_end, left_behind
 from omnigraph_sql.engine.write.validate_unique import (
@@ -155,8 +155,7 @@ class LargeRules:
         asked = self._ask(KeysOf(self.table.key))
         for _, row in asked.rows(Kind.LOADED, asked.suspects.again):
             if self._exists(self.table.type, row[ID]):
-                hint = "mode merge replaces rows that exist"
-                raise key_conflict(self.table.type, row[ID][0].as_py(), "it exists already", hint)
+                raise exists_already(self.table.type, row[ID][0].as_py())
 
     def _unique(self, rule: Unique) -> None:
         of, names = self.table.type, rule.properties

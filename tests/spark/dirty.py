@@ -47,16 +47,18 @@ class Told:
 
     line: int | None
     reason: str
+    code: str
+    hint: str | None
 
     @classmethod
-    def of(cls, path: Path, line: int | None, reason: str) -> Told:
-        return cls(line, _FREE.sub("'…'", reason.replace(str(path), "FILE")))
+    def of(cls, path: Path, line: int | None, reason: str, code: str, hint: str | None) -> Told:
+        return cls(line, _FREE.sub("'…'", reason.replace(str(path), "FILE")), code, hint)
 
     @classmethod
     def by_spark(cls, path: Path, refusal: Refusal) -> Told:
         place = f"{path}, line {refusal.row}: "
         assert refusal.reason.startswith(place), refusal.reason
-        return cls.of(path, refusal.row, refusal.reason.removeprefix(place))
+        return cls.of(path, refusal.row, refusal.reason.removeprefix(place), refusal.code, refusal.hint)
 
 
 def graph(folder: Path, name: str) -> og.Graph:
@@ -181,7 +183,7 @@ def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -
     if not _is_about_several(error):
         at = int(named[1])
         left[at - 1] = ""
-        return [Told.of(path, at, error.message[named.end() :])]
+        return [Told.of(path, at, error.message[named.end() :], error.code, error.hint)]
     if path.suffix == ".csv":
         rows = [(place, _town_of(line)) for place, line in enumerate(left) if line and line != HEADER]
     else:
@@ -195,7 +197,8 @@ def _taken_out(error: DataError, left: list[str], path: Path, *, merges: bool) -
         same = [p for p, one in ids.items() if one == ids[place] is not None] if merges else [place]
         for one in same or [place]:
             left[one] = ""
-        found.append(Told.of(path, max(same or [place]) + 1, error.message[named.end() :]))
+        at = max(same or [place]) + 1
+        found.append(Told.of(path, at, error.message[named.end() :], error.code, error.hint))
     assert int(named[1]) in [told.line for told in found], error.message
     return found
 

@@ -44,7 +44,7 @@ def frame(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(40) if FULL else [3])
-@pytest.mark.parametrize("mode", ["append", "merge"])
+@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
 def test_spark_takes_and_refuses_what_the_local_loader_does(
     spark: SparkSession, tmp_path: Path, seed: int, mode: str
 ) -> None:
@@ -80,23 +80,25 @@ def test_spark_takes_and_refuses_lines_of_csv_as_the_local_loader_does(
 
 @pytest.mark.parametrize("seed", range(60) if FULL else [31, 55])
 @pytest.mark.parametrize("given", ["files", "files that Spark reads", "frames"] if FULL else ["files"])
+@pytest.mark.parametrize("of", ["Town", "Leg"])
 def test_spark_takes_and_refuses_columns_with_types_as_the_local_loader_does(
-    spark: SparkSession, tmp_path: Path, seed: int, given: str
+    spark: SparkSession, tmp_path: Path, seed: int, given: str, of: str
 ) -> None:
     print(f"seed {seed}")
     chance = random.Random(seed)
     folder = tmp_path / ("a=b" if given == "files that Spark reads" else "ab")
     folder.mkdir()
-    paths = dirty_columns.files(chance, folder / "far")
-    mode = chance.choice(["append", "merge"])
+    make = dirty_columns.files if of == "Town" else dirty_columns.edge_files
+    paths = make(chance, folder / "far")
+    mode = chance.choice(["append", "merge"] if of == "Town" else ["append", "overwrite"])
     shutil.copytree(folder / "far", tmp_path / "near")
     near, far = dirty_columns.graph(tmp_path, "near-graph"), dirty_columns.graph(tmp_path, "far-graph")
-    wanted = dirty_columns.judged(near, [tmp_path / "near" / path.name for path in paths], mode)
+    wanted = dirty_columns.judged(near, [tmp_path / "near" / path.name for path in paths], mode, of)
     pattern = str(folder / "far" / "*.parquet")
     sources = pattern if given != "frames" else [spark.read.parquet(str(path)) for path in paths]
-    report = load(spark, far.uri, {"Town": sources}, mode=mode, on_error="skip")
+    report = load(spark, far.uri, {of: sources}, mode=mode, on_error="skip")
     if given != "frames":
-        found = [dirty_columns.told(r.file, r.row, r.reason) for r in report.refusals]
+        found = [dirty_columns.told(r.file, r.row, r.reason, r.code, r.hint) for r in report.refusals]
         assert sorted(found, key=repr) == sorted(wanted, key=repr)
     assert content(far) == content(near)
     assert report.rows_refused == len(wanted)
