@@ -131,7 +131,7 @@ def _first_shown(values: pa.Array) -> str:
         return "a value"
     try:
         whole = values.cast(pa.timestamp("us", "UTC")) if getattr(values.type, "tz", None) else values
-        shown = repr(whole[0].as_py())
+        shown = repr(whole[0].as_py()) if whole[0].is_valid else "null"
     except (ValueError, OverflowError):
         return "a value"
     return shown if len(shown) <= _SHOWN_CHARACTERS_MAX else shown[: _SHOWN_CHARACTERS_MAX - 3] + "..."

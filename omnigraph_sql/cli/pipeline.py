@@ -28,6 +28,10 @@ Examples:
   ogsql pipeline run air.toml --master spark://host:7077 --report json
 """
 _BAR = 24
+_SAID_TO_FAIL = (
+    'nothing was published; on_error = "skip" loads the rest, and quarantine = "FOLDER" keeps what was refused'
+)
+_GOING_ON = "nothing was published; --on-error skip loads the rest, and --quarantine FOLDER keeps what was refused"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -75,10 +79,11 @@ def engine_options(command: Command) -> Command:
 def load_on_spark(
     where: Address, files: tuple[str, ...], of: str | None, mode: str, way: SparkWay, *, quiet: bool
 ) -> int:
-    """Load files through Spark and say what came of it."""
-    where.check()
+    """Load files through Spark and say what came of it. What can be told without Spark is told before it starts."""
     from omnigraph_sql.spark import load, session
     from omnigraph_sql.spark.report import RowsNotKept, RowsRefused
+
+    _refuse_sources(where, files, of, way)
 
     meter = StageMeter(sys.stderr, quiet=quiet)
     with session(way.master) as spark:
@@ -99,12 +104,30 @@ def load_on_spark(
             meter.clear()
             if not quiet and failed.load.rows_refused > 1:
                 tell(str(failed.load))
+            failed.hint = failed.hint or _GOING_ON
             raise
         finally:
             meter.clear()
     if not quiet:
         tell(str(report))
     return ExitCode.OK
+
+
+def _refuse_sources(where: Address, files: tuple[str, ...], of: str | None, way: SparkWay) -> None:
+    """Raises Unreadable, Absent or DataError for a file, a graph or a type that is not there."""
+    from omnigraph_sql.engine.load.readers import source_type
+    from omnigraph_sql.engine.load.values import Source
+    from omnigraph_sql.spark.inputs import says_its_types
+
+    if way.master.startswith("local"):
+        # Elsewhere a path may be one of the cluster's own file system.
+        for path in files:
+            if "://" not in path and not set("*?[{") & set(path) and not Path(path).exists():
+                raise missing_file(path)
+    with where.open(read_only=True) as graph:
+        for path in files:
+            if not says_its_types(path):
+                source_type(Source("", of), graph.catalog, path)
 
 
 @click.group(epilog=_EPILOG)
@@ -164,6 +187,7 @@ def run(file: Path, master: str, form: str, quiet: bool) -> int:
         except (RowsRefused, RowsNotKept) as failed:
             meter.clear()
             _told(failed.load, form)
+            failed.hint = failed.hint or _SAID_TO_FAIL
             raise
         finally:
             meter.clear()

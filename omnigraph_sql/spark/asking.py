@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.place import GraphPlace, opened, tables_at
 from omnigraph_sql.spark.query import Question, answer, question
 from omnigraph_sql.spark.types import arrow_of, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
+
+
+SHARES: Final = 8
+"""Tasks that a query is shared out over when nobody says."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,9 @@ class QuestionReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, QuestionPartition)
         wanted = arrow_of(self._schema)
-        for batch in answer(opened(partition.place), partition.question):
-            yield to_spark(batch, wanted)
+        with crossing():
+            for batch in answer(opened(partition.place), partition.question):
+                yield to_spark(batch, wanted)
 
 
 def asked_of(options: Mapping[str, str]) -> Question:

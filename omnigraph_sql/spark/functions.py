@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.run.ids import Ints
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.links import looked_up, neighbors
 from omnigraph_sql.spark.place import GraphPlace
 
@@ -25,25 +27,21 @@ def register_functions(spark: SparkSession, place: GraphPlace, prefix: str) -> N
 
     arrow_udf: Any = sf.arrow_udf  # type: ignore[attr-defined]  # there, and in no list of names
 
-    def og_degree(edge: pa.Array, ids: pa.Array) -> pa.Array:
-        return degree(place, edge, ids)
+    for name, (returns, names, act) in FUNCTIONS.items():
+        spark.udf.register(f"{prefix}{name}", arrow_udf(_function(name, names, partial(act, place)), returns))
 
-    def og_neighbors(edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
-        return neighborhood(place, edge, ids, hops)
 
-    def og_reach(edge: pa.Array, ids: pa.Array, hops: pa.Array) -> pa.Array:
-        return reach(place, edge, ids, hops)
+def _function(name: str, names: tuple[str, ...], act: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """What Spark calls. It takes any number of columns, since Spark tells nobody that there are too few."""
 
-    def og_lookup(of: pa.Array, ids: pa.Array, name: pa.Array) -> pa.Array:
-        return lookup(place, of, ids, name)
+    def function(*columns: pa.Array) -> pa.Array:
+        with crossing():
+            if len(columns) != len(names):
+                raise DataError(f"{name} takes {', '.join(names)}, {len(columns)} of {len(names)} were given")
+            return act(*columns)
 
-    for function, returns in (
-        (og_degree, "bigint"),
-        (og_neighbors, "array<string>"),
-        (og_reach, "bigint"),
-        (og_lookup, "string"),
-    ):
-        spark.udf.register(f"{prefix}{function.__name__}", arrow_udf(function, returns))
+    function.__name__ = name
+    return function
 
 
 def degree(place: GraphPlace, edge: pa.Array, ids: pa.Array) -> pa.Array:
@@ -82,6 +80,13 @@ def lookup(place: GraphPlace, of: pa.Array, ids: pa.Array, name: pa.Array) -> pa
     )
 
 
+FUNCTIONS: Final[Mapping[str, tuple[str, tuple[str, ...], Callable[..., pa.Array]]]] = {
+    "og_degree": ("bigint", ("edge", "id"), degree),
+    "og_neighbors": ("array<string>", ("edge", "id", "hops"), neighborhood),
+    "og_reach": ("bigint", ("edge", "id", "hops"), reach),
+    "og_lookup": ("string", ("type", "id", "property"), lookup),
+}
+"""What each gives, in Spark's words, what it takes, and what it does at a place."""
 _TEXTS = pa.list_(pa.field("element", pa.utf8()))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from omnigraph_sql.base.errors import DataError, OmniError
+from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.place import GraphPlace, opened
 from omnigraph_sql.spark.query import Question
-from omnigraph_sql.spark.source import crossing
 from omnigraph_sql.spark.types import arrow_of, spark_schema, to_spark
 
 if TYPE_CHECKING:
@@ -24,42 +24,34 @@ def register_gq(spark: SparkSession, place: GraphPlace, prefix: str) -> None:
     class Gq:
         @staticmethod
         def analyze(text: AnalyzeArgument, **values: AnalyzeArgument) -> AnalyzeResult:
-            if not text.isConstantExpression:
-                raise crossing(DataError("the text of gq has to be written out, since it names the columns"))
-            return AnalyzeResult(schema=columns(place, str(text.value), sorted(values)))
+            with crossing():
+                if not text.isConstantExpression:
+                    raise DataError("the text of gq has to be written out, since it names the columns")
+                written = all(value.isConstantExpression for value in values.values())
+                known = {name: value.value for name, value in values.items()} if written else None
+                return AnalyzeResult(schema=columns(place, str(text.value), known))
 
         def eval(self, text: str, **values: Any) -> Iterator[tuple[Any, ...]]:
-            yield from rows(place, text, values)
+            with crossing():
+                yield from rows(place, text, values)
 
     made: Any = udtf(Gq)
     spark.udtf.register(f"{prefix}gq", made)
 
 
-def columns(place: GraphPlace, text: str, names: list[str]) -> StructType:
-    """What a query returns. Raises what Spark shows at the end of its trace."""
-    try:
-        graph = opened(place)
-        asked = Question(text)
-        program = asked.program(graph)
-        known = {param.name.casefold() for param in program.parameters}
-        for name in names:
-            if name.casefold() not in known:
-                raise DataError(f"the query has no parameter {name!r}")
-        return spark_schema(asked.schema(graph))
-    except OmniError as error:
-        raise crossing(error) from None
+def columns(place: GraphPlace, text: str, values: Mapping[str, object] | None) -> StructType:
+    """What a query returns. The values of its parameters are looked at where they are known."""
+    graph, asked = opened(place), Question(text)
+    if values is not None:
+        asked.named(graph, values)
+    return spark_schema(asked.schema(graph))
 
 
-def rows(place: GraphPlace, text: str, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def rows(place: GraphPlace, text: str, values: Mapping[str, object]) -> Iterator[tuple[Any, ...]]:
     """The rows of a query, one after the other, in the types that were announced."""
-    try:
-        graph = opened(place)
-        asked = Question(text)
-        names = {param.name.casefold(): param.name for param in asked.program(graph).parameters}
-        given = {names[name.casefold()]: value for name, value in values.items()}
-        wanted = arrow_of(spark_schema(asked.schema(graph)))
-        for batch in graph.gq(text, given or None).batches():
-            plain = to_spark(batch, wanted)
-            yield from zip(*(column.to_pylist() for column in plain.columns), strict=True)
-    except OmniError as error:
-        raise crossing(error) from None
+    graph, asked = opened(place), Question(text)
+    given = asked.named(graph, values)
+    wanted = arrow_of(spark_schema(asked.schema(graph)))
+    for batch in graph.gq(text, given or None).batches():
+        plain = to_spark(batch, wanted)
+        yield from zip(*(column.to_pylist() for column in plain.columns), strict=True)

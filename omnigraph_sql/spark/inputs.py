@@ -67,10 +67,9 @@ def input_of(
     if not isinstance(given.data, str | os.PathLike):
         return frame_input(place, catalog, load_id, number, given)
     path = os.fspath(given.data)
-    plain = path.rstrip("*/").casefold().removesuffix(".gz").removesuffix(".bz2")
-    match PurePosixPath(plain).suffix:
-        case ".jsonl" | ".ndjson":
-            return _lines(spark, place, load_id, number, path)
+    if says_its_types(path):
+        return _lines(spark, place, load_id, number, path)
+    match _suffix(path):
         case ".csv":
             return _csv(spark, place, catalog, load_id, number, given, path)
         case ".parquet":
@@ -80,6 +79,16 @@ def input_of(
                 f"{path} is none of .jsonl, .csv, .parquet",
                 hint="read other formats with Spark and hand the DataFrame over, or write a pipeline file",
             )
+
+
+def _suffix(path: str) -> str:
+    """The ending that tells the form of files, of packed ones too."""
+    return PurePosixPath(path.rstrip("*/").casefold().removesuffix(".gz").removesuffix(".bz2")).suffix
+
+
+def says_its_types(path: str) -> bool:
+    """Whether rows of these files name their types themselves."""
+    return _suffix(path) in (".jsonl", ".ndjson")
 
 
 # ---- DataFrames -------------------------------------------------------------------------------------------------

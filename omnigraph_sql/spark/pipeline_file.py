@@ -15,6 +15,7 @@ from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.readers import source_type
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.load.values import Source
+from omnigraph_sql.engine.values import MAIN
 
 _TOP: Final = ("graph", "branch", "mode", "on_error", "quarantine", "actor", "message", "storage", "source")
 _SOURCE: Final = ("name", "format", "path", "options", "type", "columns", "where", "distinct", "order")
@@ -102,12 +103,12 @@ def _pipeline(path: Path, found: dict[str, Any]) -> PipelineFile:
     return PipelineFile(
         path,
         _placed(path, _text(found, "graph", "a pipeline")),
-        found.get("branch", "main"),
+        _given(found, "branch", "a pipeline") or MAIN,
         LoadMode(mode),
         on_error,
         _placed(path, found["quarantine"]) if "quarantine" in found else None,
-        found.get("actor"),
-        found.get("message"),
+        _given(found, "actor", "a pipeline"),
+        _given(found, "message", "a pipeline"),
         made,
         _pairs(found.get("storage", {}), "storage"),
     )
@@ -116,7 +117,7 @@ def _pipeline(path: Path, found: dict[str, Any]) -> PipelineFile:
 def _source(path: Path, number: int, found: Any) -> PipelineSource:
     if not isinstance(found, dict):
         raise DataError("a source is a table: write [[source]]")
-    name = found.get("name", f"source {number}")
+    name = _given(found, "name", f"source {number}") or f"source {number}"
     _refuse_unknown(found, _SOURCE, name)
     paths = found.get("path", [])
     columns = found.get("columns")
@@ -128,15 +129,15 @@ def _source(path: Path, number: int, found: Any) -> PipelineSource:
     if "order" in found and not distinct:
         raise DataError(f"{name}: order says which row stays of those that distinct takes once, and there is none")
     return PipelineSource(
-        str(name),
+        name,
         _text(found, "format", name),
         tuple(_placed(path, one) for one in (paths if isinstance(paths, list) else [paths])),
         _pairs(found.get("options", {}), f"{name}: options"),
         _text(found, "type", name),
         _pairs(columns, f"{name}: columns"),
-        found.get("where"),
+        _given(found, "where", name),
         tuple(distinct),
-        found.get("order"),
+        _given(found, "order", name),
     )
 
 
@@ -147,9 +148,17 @@ def _refuse_unknown(found: dict[str, Any], known: tuple[str, ...], where: str) -
 
 
 def _text(found: Mapping[str, Any], name: str, where: str) -> str:
-    value = found.get(name)
-    if not isinstance(value, str) or not value:
+    value = _given(found, name, where)
+    if value is None:
         raise DataError(f"{where} needs {name}, a text")
+    return value
+
+
+def _given(found: Mapping[str, Any], name: str, where: str) -> str | None:
+    """A text that may be left out."""
+    value = found.get(name)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise DataError(f"{where}: {name} is a text, not {value!r}")
     return value
 
 

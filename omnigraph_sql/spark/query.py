@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph_sql.base.errors import BoundaryViolation, DataError, ParseError
 from omnigraph_sql.base.identity import key_members
 from omnigraph_sql.base.types import arrow_type, is_integer, is_open, is_text
+from omnigraph_sql.bind.parameters import bind_parameters
 from omnigraph_sql.engine.store.tables import OpenTable
 from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.grammar.ast import gq as ast
@@ -73,9 +74,16 @@ class Question:
         return pa.schema(fields)
 
     def parameters(self, graph: Graph) -> dict[str, object]:
-        """Values by the names the text uses; those of options come in small letters."""
-        names = {param.name.casefold(): param.name for param in self.program(graph).parameters}
-        return {names.get(name.casefold(), name): _value(text) for name, text in self.values}
+        """Values by the names the text uses. Raises DataError for one that is missing, too many or does not fit."""
+        return self.named(graph, {name: _value(text) for name, text in self.values})
+
+    def named(self, graph: Graph, values: Mapping[str, object]) -> dict[str, object]:
+        """The same of values whose names came through Spark, which does not care for capital letters."""
+        declared = self.program(graph).parameters
+        names = {param.name.casefold(): param.name for param in declared}
+        found = {names.get(name.casefold(), name): value for name, value in values.items()}
+        bind_parameters(declared, found)
+        return found
 
     def bounded(self) -> str:
         """The text, with the bounds as conditions."""

@@ -19,6 +19,7 @@ from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.store.tables import is_blob, table_schema
 from omnigraph_sql.foreign import PinnedTables
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.fragments import Part, part_batches, shares_of
 from omnigraph_sql.spark.place import GraphPlace, opened, pinned_at, tables_at
 from omnigraph_sql.spark.types import arrow_of, spark_schema, to_spark
@@ -142,15 +143,16 @@ class TableReader(DataSourceReader):
             # What Spark makes up where there are no partitions: the table has no rows.
             return
         assert isinstance(partition, TablePartition)
-        tables = tables_at(partition.place)
-        wanted = arrow_of(self._schema)
-        of = tables.type(self._read.type)
-        blobs = any(is_blob(f) for f in table_schema(of) if f.name in self._read.columns)
-        for part in partition.parts:
-            for batch in part_batches(
-                tables.tables, tables.pin(of), part, self._read.columns, where=self._read.where, blobs=blobs
-            ):
-                yield to_spark(batch, wanted)
+        with crossing():
+            tables = tables_at(partition.place)
+            wanted = arrow_of(self._schema)
+            of = tables.type(self._read.type)
+            blobs = any(is_blob(f) for f in table_schema(of) if f.name in self._read.columns)
+            for part in partition.parts:
+                for batch in part_batches(
+                    tables.tables, tables.pin(of), part, self._read.columns, where=self._read.where, blobs=blobs
+                ):
+                    yield to_spark(batch, wanted)
 
 
 def even_split(rows: int, most: int = SPLIT_ROWS) -> int:
@@ -166,6 +168,8 @@ def schema_of(place: GraphPlace, options: Mapping[str, str]) -> StructType:
     if "query" in options:
         from omnigraph_sql.spark.asking import asked_of
 
-        return spark_schema(asked_of(options).schema(opened(place)))
+        asked, graph = asked_of(options), opened(place)
+        asked.parameters(graph)
+        return spark_schema(asked.schema(graph))
     tables = tables_at(place)
     return spark_schema(table_read(tables, options).schema(tables))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omnigraph_sql.base.errors import OmniError
 from omnigraph_sql.engine.values import MAIN, table_key
 from omnigraph_sql.spark.place import GraphPlace, pinned_at, place_of, tables_at
 from omnigraph_sql.spark.source import OmnigraphSource
@@ -76,12 +75,3 @@ def reading(spark: SparkSession, place: GraphPlace) -> DataFrameReader:
     for name, value in place.options:
         reader = reader.option(f"storage.{name}", value)
     return reader
-
-
-def plain(error: BaseException) -> str | None:
-    """Our own words in an error that came through Spark; None when there are none."""
-    if isinstance(error, OmniError):
-        return error.message
-    text = str(error)
-    marker = "omnigraph_sql.spark.source.Refused: "
-    return text.rpartition(marker)[2].strip().partition("\n")[0] if marker in text else None

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamWriter, DataSourceWriter
 
-from omnigraph_sql.base.errors import DataError, LanguageError, OmniError
+from omnigraph_sql.base.errors import DataError
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 from omnigraph_sql.spark.reading import (
     TableReader,
@@ -45,62 +46,44 @@ class OmnigraphSource(DataSource):
         return pinned(place, options)
 
     def schema(self) -> StructType:
-        try:
+        with crossing():
             options = self._options()
             # Spark makes the reader from another copy of this source: both have to read the same version.
             place = self._pinned(options)
             self.options["version"] = str(place.version)
             self.options.pop("timestamp", None)
             return schema_of(place, options)
-        except OmniError as error:
-            raise crossing(error) from None
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        try:
+        with crossing():
             options = self._options()
             place = self._pinned(options)
             if "query" in options:
-                from omnigraph_sql.spark.asking import QuestionReader, asked_of
+                from omnigraph_sql.spark.asking import SHARES, QuestionReader, asked_of
 
-                return QuestionReader(place, asked_of(options), schema, int(options.get("shares", "8")))
+                shares = _count(options, "shares", "tasks") or SHARES
+                return QuestionReader(place, asked_of(options), schema, shares)
             read = table_read(tables_at(place), options)
-            return TableReader(place, read, schema, _split(options))
-        except OmniError as error:
-            raise crossing(error) from None
+            return TableReader(place, read, schema, _count(options, "splitRows", "rows"))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from omnigraph_sql.spark.writing import TableWriter
 
-        try:
+        with crossing():
             return TableWriter.of(self._options(), schema, overwrite)
-        except OmniError as error:
-            raise crossing(error) from None
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from omnigraph_sql.spark.stream import StreamWriter
 
-        try:
+        with crossing():
             return StreamWriter.of(self._options(), schema, overwrite)
-        except OmniError as error:
-            raise crossing(error) from None
 
 
-def _split(options: dict[str, str]) -> int | None:
-    asked = options.get("splitrows")
+def _count(options: dict[str, str], name: str, what: str) -> int | None:
+    """The number that an option gives; None when it is not there. Raises DataError unless it is one, from 1 on."""
+    asked = options.get(name.lower())
     if asked is None:
         return None
-    if not asked.isdigit() or int(asked) < 1:
-        raise DataError(f"splitRows is a number of rows, not {asked!r}")
+    if not asked.isdecimal() or int(asked) < 1:
+        raise DataError(f"{name} is a number of {what}, not {asked!r}")
     return int(asked)
-
-
-class Refused(Exception):
-    """A refusal on its way through Spark, which keeps the text alone."""
-
-
-def crossing(error: OmniError) -> Refused:
-    """The refusal as Spark will show it, at the end of its own trace."""
-    if isinstance(error, LanguageError):
-        return Refused(f"[{error.code}] {error.message} (line {error.at.line}, column {error.at.column})")
-    hint = f"; {error.hint}" if error.hint else ""
-    return Refused(f"[{error.code}] {error.message}{hint}")

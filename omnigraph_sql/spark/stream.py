@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from omnigraph_sql.base.errors import DataError, OmniError
+from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.spark.committing import discard, publish
-from omnigraph_sql.spark.source import crossing
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.writing import Target
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return self._target.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        try:
+        with crossing():
             publish(self._target.written(self.batch_id(batchId), messages))
-        except OmniError as error:
-            raise crossing(error) from None
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         discard(self._target.written(self.batch_id(batchId), messages))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 
 from omnigraph_sql.base import limits
 from omnigraph_sql.base.catalog import TableType
-from omnigraph_sql.base.errors import DataError, ResourceLimitExceeded
+from omnigraph_sql.base.errors import DataError, OmniError, ResourceLimitExceeded
 from omnigraph_sql.engine.load.sifting import rule_of, sifted
 from omnigraph_sql.engine.load.values import Chunk
 from omnigraph_sql.engine.load.writers import FileWriter
@@ -33,7 +34,7 @@ from omnigraph_sql.spark.place import tables_at
 from omnigraph_sql.spark.records import Needs, Records, csv_chunks, file_chunk, line_chunks, typed_chunk, whole_records
 
 BODY: Final = pa.schema([pa.field("body", pa.utf8())])
-_SIDE_FOLDER: Final = f"{SPARE}/spark"
+SIDE_FOLDER: Final = f"{SPARE}/spark"
 GATHERED_ROWS: Final = 65_536
 _DATA_CHARACTERS_MAX: Final = 4096
 
@@ -42,14 +43,15 @@ Ints = npt.NDArray[np.int64]
 
 def side_path(load_id: str, name: str) -> str:
     """Where the numbers of the rows of a file are kept while a load lasts."""
-    return f"{_SIDE_FOLDER}/{load_id}.{name}.parquet"
+    return f"{SIDE_FOLDER}/{load_id}.{name}.parquet"
 
 
 def forget_sides(objects: Objects, load_id: str) -> None:
-    """Remove these files of a load, those of tasks that failed or ran twice too."""
-    for name in objects.list(_SIDE_FOLDER):
-        if name.startswith(f"{load_id}."):
-            objects.delete(f"{_SIDE_FOLDER}/{name}")
+    """Remove these files of a load, those of tasks that failed or ran twice too. Best effort: the load is over."""
+    with suppress(OmniError):
+        for name in objects.list(SIDE_FOLDER):
+            if name.startswith(f"{load_id}."):
+                objects.delete(f"{SIDE_FOLDER}/{name}")
 
 
 @dataclass(slots=True)

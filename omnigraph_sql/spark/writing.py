@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from omnigraph_sql.base.errors import DataError, OmniError
+from omnigraph_sql.base.errors import DataError
 from omnigraph_sql.base.seams import SystemClock, UlidSource
 from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author
 from omnigraph_sql.spark.committing import Written, body_of, discard, publish
+from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.feeds import Feed, Kind
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 from omnigraph_sql.spark.reading import pinned, place_from
-from omnigraph_sql.spark.source import crossing
 from omnigraph_sql.spark.tasks import work
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class Target:
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskMessage:
         """The rows of one task, in files."""
         feed = Feed(self.place, None, 0, Kind.TYPED, self.table, (self.names,))
-        (made,) = work(feed, _numbered(batches))
+        with crossing():
+            (made,) = work(feed, _numbered(batches))
         return TaskMessage(made["body"][0].as_py())
 
 
@@ -93,10 +94,8 @@ class TableWriter(DataSourceArrowWriter):
         return self._target.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        try:
+        with crossing():
             publish(self._target.written(self._load_id, messages))
-        except OmniError as error:
-            raise crossing(error) from None
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         discard(self._target.written(self._load_id, messages))

@@ -9,6 +9,7 @@ import pytest
 
 from omnigraph_sql.cli.progress import Meter
 from omnigraph_sql.engine.load.report import Phase, Progress
+from omnigraph_sql.spark import sessions
 from tests.cli.conftest import Command
 
 LINES = """{"type": "Airport", "data": {"code": "AQP", "city": "Arequipa"}}
@@ -105,3 +106,34 @@ def test_a_pipe_and_a_quiet_command_see_nothing(stream: io.StringIO | None, quie
     with Meter(stream, quiet=quiet) as meter:
         meter(Progress(Phase.READING, 1, 0, ()))
     assert stream is None or stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("ai.omni", "a.csv", "--type", "Airport"),
+            "no graph at 'ai.omni'\n  = hint: did you mean 'air.omni'?",
+        ),
+        (("air.omni", "a.cvs", "--type", "Airport"), "there is no file 'a.cvs'\n  = hint: did you mean 'a.csv'?"),
+        (("air.omni", "*.csv"), "*.csv: the rows need a type"),
+        (
+            ("air.omni", "a.csv", "--type", "Airprt"),
+            "there is no type 'Airprt'\n  = hint: the schema has Airport",
+        ),
+        (("air.omni", "a.csv", "--type", "Airport", "--branch", "x"), "there is no branch x"),
+    ],
+)
+def test_a_load_on_spark_that_cannot_be_is_refused_before_spark_starts(
+    ogsql: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
+) -> None:
+    def begun(*_: object, **__: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(sessions, "_made", begun)
+    monkeypatch.setattr(sessions, "missing", lambda: None)
+    assert ogsql("init", "air.omni", "--schema", "air.pg").code == 0
+    (folder / "a.csv").write_text("code,city\n")
+    done = ogsql("load", *words, "--mode", "append", "--engine", "spark")
+    assert done.code in (1, 2)
+    assert told in done.err

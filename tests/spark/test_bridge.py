@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException, PythonException
 
 import omnigraph_sql as og
-from omnigraph_sql.spark.registering import plain, register
+from omnigraph_sql.spark.crossing import plain
+from omnigraph_sql.spark.registering import register
 from tests.spark.air import air
 
 if TYPE_CHECKING:
@@ -111,6 +113,40 @@ def test_a_wrong_query_is_refused_at_analysis_with_its_place(spark: SparkSession
     told = plain(caught.value)
     assert told is not None
     assert words in told
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("", "[parameters] parameter k is missing; it is declared as I64"),
+        (", kk => 1", "[parameters] no parameter is called kk; did you mean k?"),
+        (", k => 'x'", "[data] parameter k is declared as I64; 'x' does not fit"),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_refused_at_analysis(spark: SparkSession, given: str, words: str) -> None:
+    text = "query q($k: I64) { match { $a: P { k: $k } } return { $a.name as name } }"
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"SELECT * FROM people_gq('{text}'{given})")
+    assert str(plain(caught.value)).startswith(words)
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("og_degree('Know', '1')", "there is no edge type 'Know'; the schema has"),
+        ("og_degree('Knows')", "og_degree takes edge, id, 1 of 2 were given"),
+        ("og_neighbors('Knows', '1', 0)", "0 hops are not between 1 and 64"),
+        ("og_reach('Knows', '1', 65)", "65 hops are not between 1 and 64"),
+        ("og_lookup('P', '1', 'nam')", "P has no property 'nam'; it has"),
+        ("og_lookup('R', '1', 'name')", "there is no type 'R'"),
+    ],
+)
+def test_a_call_that_cannot_be_is_refused_in_one_sentence(spark: SparkSession, call: str, words: str) -> None:
+    with pytest.raises(PythonException) as caught:
+        spark.sql(f"SELECT people_{call}").collect()
+    assert words in str(plain(caught.value))
 
 
 def test_a_second_question_opens_nothing_again(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ import pytest
 
 import omnigraph_sql as og
 from omnigraph_sql.base.errors import DataError, ExecutionError, OmniError, StorageError
+from omnigraph_sql.engine.store.objects import LocalObjects
 from omnigraph_sql.spark.failures import failure
 from omnigraph_sql.spark.loading import load
 from omnigraph_sql.spark.report import RowsNotKept
+from omnigraph_sql.spark.tasks import SIDE_FOLDER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,4 +150,24 @@ def test_refused_rows_that_cannot_be_kept_do_not_hide_what_was_published(
     assert report.commit_id == graph.head
     assert report.rows_refused == 1
     assert report.commit_id in str(caught.value.hint)
+    assert graph.sql("SELECT k FROM A").fetchall() == [(1,)]
+
+
+def test_a_store_that_fails_once_everything_is_published_hides_nothing(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is only of use while a load lasts stays behind; the load is what it is."""
+
+    listed = LocalObjects.list
+
+    def failing(objects: LocalObjects, folder: str) -> list[str]:
+        if folder == SIDE_FOLDER:
+            raise StorageError(f"{folder} cannot be listed", kind="transient")
+        return listed(objects, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalObjects, "list", failing)
+        report = load(spark, graph.uri, {"A": spark.createDataFrame([(1,)], "k int")}, mode="append")
+    graph.refresh()
+    assert report.commit_id == graph.head
     assert graph.sql("SELECT k FROM A").fetchall() == [(1,)]

@@ -17,8 +17,9 @@ import omnigraph_sql as og
 from omnigraph_sql.base.errors import ConstraintViolation, DataError, OmniError, ReadSetChanged
 from omnigraph_sql.engine.load.publishing import Delivery
 from omnigraph_sql.spark import loading
+from omnigraph_sql.spark.crossing import plain
 from omnigraph_sql.spark.loading import load
-from omnigraph_sql.spark.registering import plain, register, use_source
+from omnigraph_sql.spark.registering import register, use_source
 from omnigraph_sql.spark.report import RowsRefused
 from tests.spark import dirty, dirty_columns
 from tests.spark.air import SCHEMA as AIR

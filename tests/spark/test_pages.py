@@ -16,6 +16,7 @@ import pytest
 
 import omnigraph_sql as og
 from omnigraph_sql.base.errors import DataError, StorageError
+from omnigraph_sql.cli.command import run as command
 from omnigraph_sql.spark.pipeline import check, plan, run
 from omnigraph_sql.spark.pipeline_file import read_pipeline
 from omnigraph_sql.spark.sessions import missing, refuse_missing
@@ -168,6 +169,10 @@ def test_a_pipeline_reads_every_format_and_merging_again_changes_nothing(spark: 
         (('k = "k"', ""), "column 'k' is missing"),
         (('format = "csv"', 'formats = "csv"'), "people has no 'formats'"),
         (("graph =", "graph"), "p.toml:"),
+        (('mode = "append"', 'mode = "append"\nbranch = 3'), "a pipeline: branch is a text, not 3"),
+        (('where = "skip IS NULL"', "where = true"), "people: where is a text, not True"),
+        (('where = "skip IS NULL"', 'distinct = ["k"]\norder = 1'), "people: order is a text, not 1"),
+        (('name = "people"', "name = 7"), "source 1: name is a text, not 7"),
         (('"append"', '"merge"'), "links: Knows has no key, so merging would add its rows again"),
     ],
 )
@@ -197,6 +202,20 @@ def test_without_java_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
     assert "Spark needs Java 17 or newer" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode != 0
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_refused_load_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = prepared(tmp_path)
+    (tmp_path / "p.csv").write_text("k\n1\nx\n")
+    words = ["--type", "P", "--mode", "append", "--engine", "spark"]
+    assert command(["load", str(tmp_path / "g.omni"), str(tmp_path / "p.csv"), *words]) == 1
+    told = capsys.readouterr().err
+    assert "p.csv, line 3: P.k: 'x' is no I32" in told
+    assert "--on-error skip loads the rest" in told
+    path.write_text(PIPELINE.replace('on_error = "skip"', ""))
+    assert command(["pipeline", "run", str(path)]) == 1
+    assert 'on_error = "skip" loads the rest' in capsys.readouterr().err
 
 
 def test_the_command_line_loads_through_spark(tmp_path: Path) -> None:

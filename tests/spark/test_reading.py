@@ -12,10 +12,11 @@ import pytest
 
 import omnigraph_sql as og
 from omnigraph_sql.base import limits
+from omnigraph_sql.spark.crossing import plain
 from omnigraph_sql.spark.fragments import BATCH_ROWS, BATCH_ROWS_MIN, batch_rows_of, part_batches, shares_of
 from omnigraph_sql.spark.place import GraphPlace, pinned_at, tables_at
 from omnigraph_sql.spark.reading import FILTERED_SPLIT_ROWS, even_split
-from omnigraph_sql.spark.registering import plain, reading, register, use_source
+from omnigraph_sql.spark.registering import reading, register, use_source
 from omnigraph_sql.spark.source import OmnigraphSource
 from tests.spark.air import COLUMNS, air
 
@@ -118,6 +119,8 @@ def test_batches_of_long_vectors_have_fewer_rows() -> None:
 def test_rows_of_a_task_are_a_number(spark: SparkSession, graph: og.Graph) -> None:
     for wrong in ("0", "-1", "many"):
         assert "splitRows is a number of rows" in refusal(spark, graph, type="Airport", splitRows=wrong)
+        asked = "match { $a: Airport } return { $a.code }"
+        assert "shares is a number of tasks" in refusal(spark, graph, query=asked, shares=wrong)
 
 
 def test_the_source_pushes_no_filters(spark: SparkSession) -> None:
@@ -170,6 +173,9 @@ def reader_classes() -> list[type]:
     return [QuestionReader, TableReader]
 
 
+KEYED = "query q($c: String) { match { $a: Airport { code: $c } } return { $a.city } }"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -182,6 +188,9 @@ def reader_classes() -> list[type]:
         ({"type": "Airport", "timestamp": "2020-01-01"}, "no time zone"),
         ({"query": "match { $a: Airprt } return { $a.code }"}, "Airprt"),
         ({"query": 'delete Airport where code = "LIM"'}, "only reads can be a table"),
+        ({"query": KEYED}, "parameter c is missing"),
+        ({"query": KEYED, "param.d": "1"}, "no parameter is called d"),
+        ({"query": KEYED, "param.c": "5"}, "parameter c is declared as String; 5 does not fit"),
         ({"type": "Airport", "storage.aws_secret_access_key": "hush-hush"}, "becomes part of the plan"),
     ],
 )
