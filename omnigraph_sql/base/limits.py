@@ -145,6 +145,9 @@ SPARK_REFUSALS_MAX: Final = 1_000_000
 SPARK_WRITE_ROWS_IN_MEMORY: Final = 1_000_000
 """Rows of a written DataFrame that rules are checked on in the driver's memory; more go through files on its disk."""
 
+SPARK_STATES_MAX: Final = 4
+"""Most states of one graph of which a driver or a worker of Spark keeps open what it read."""
+
 SHELL_ROWS_MAX: Final = 1_000_000
 """Most rows of one result the shell holds in memory; a file takes all of them."""
 

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +29,7 @@ from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.run.held import Held
 from omnigraph_sql.run.ids import IdIndex, Ints, ascending
 from omnigraph_sql.run.links import Part, merged
+from omnigraph_sql.spark.by_place import ByPlace
 from omnigraph_sql.spark.place import GraphPlace, tables_at
 
 _NONE: Final = np.zeros(0, np.int64)
@@ -96,7 +96,7 @@ def edge_of(tables: PinnedTables, name: str) -> EdgeType:
     return found
 
 
-@cache
+@ByPlace
 def neighbors(place: GraphPlace, edge: str) -> Neighbors:
     tables = tables_at(place)
     of = edge_of(tables, edge)
@@ -110,7 +110,7 @@ def neighbors(place: GraphPlace, edge: str) -> Neighbors:
     return Neighbors(part, index(place, f"node:{source.name}"), names, source == target)
 
 
-@cache
+@ByPlace
 def index(place: GraphPlace, table: str) -> IdIndex:
     """The ids of a table by number."""
     tables = tables_at(place)
@@ -166,7 +166,7 @@ class Column:
         return self.texts.take(places)
 
 
-@cache
+@ByPlace
 def column(place: GraphPlace, of: str, name: str) -> Column:
     tables = tables_at(place)
     table, wanted = _column(tables, of, name)

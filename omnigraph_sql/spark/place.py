@@ -19,6 +19,7 @@ from omnigraph_sql.base.seams import SystemClock, UlidSource
 from omnigraph_sql.engine.store.root import GraphRoot
 from omnigraph_sql.engine.values import MAIN
 from omnigraph_sql.foreign import PinnedTables
+from omnigraph_sql.spark.by_place import ByPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,31 +60,23 @@ class GraphPlace:
         return replace(self, version=version)
 
 
-@cache
+@ByPlace
 def opened(place: GraphPlace) -> Graph:
-    """The graph of a pinned place, opened once in the life of a process."""
-    if place.version is None:
-        raise ValueError("only a pinned graph is kept open")
+    """The graph of a pinned place, opened once."""
     return place.open()
 
 
-_pinned: dict[GraphPlace, PinnedTables] = {}
-
-
+@ByPlace
 def tables_at(place: GraphPlace) -> PinnedTables:
-    """The tables of a pinned place, opened once in the life of a process."""
-    if place.version is None:
-        raise ValueError("only a pinned graph is kept open")
-    if place not in _pinned:
-        _pinned[place] = PinnedTables.at(place.root(), place.branch, place.version)
-    return _pinned[place]
+    """The tables of a pinned place, opened once."""
+    return PinnedTables.at(place.root(), place.branch, place.version)
 
 
 def pinned_at(place: GraphPlace, point: str | datetime | None) -> GraphPlace:
     """The place at the version of a commit or an instant; at the newest one when there is no point."""
     found = PinnedTables.at(place.root(), place.branch, point)
     made = place.at(found.version)
-    _pinned.setdefault(made, found)
+    tables_at.put(made, found)
     return made
 
 
@@ -99,24 +92,35 @@ def place_of(
 
 
 _known: dict[str, dict[str, str]] = {}
+_handed: dict[str, str] = {}
+"""The session of each of these files that was handed over here."""
 
 
 def credentials(spark: SparkSession, storage_options: Mapping[str, str]) -> str:
     """Hand secret storage options to all processes of a session; the name to give as the option `credentials`.
 
-    They travel as a file, not in plans, closures or logs.
+    They travel as a file, not in plans, closures or logs. The same options again have the same name.
     """
+    options, own = dict(storage_options), _session_id(spark)
+    for name, whose in _handed.items():
+        if whose == own and _known[name] == options:
+            return name
     name = f"{_PREFIX}{UlidSource(SystemClock()).ulid()}.json"
     path = _folder() / name
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(dict(storage_options), file)
-    _known[name] = dict(storage_options)
+        json.dump(options, file)
     session: Any = spark
     if is_connect(spark):
         session.addArtifacts(str(path), file=True)
     else:
         session.sparkContext.addFile(str(path))
+    _known[name], _handed[name] = options, own
     return name
+
+
+def _session_id(spark: Any) -> str:
+    """What files are handed to: a session of a server, or the application of a driver."""
+    return str(spark.session_id if is_connect(spark) else spark.sparkContext.applicationId)
 
 
 def is_connect(spark: SparkSession) -> bool:

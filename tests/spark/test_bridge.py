@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,11 @@ import pytest
 from pyspark.errors import AnalysisException, PythonException
 
 import omnigraph_sql as og
+from omnigraph_sql.base import limits
+from omnigraph_sql.spark.by_place import places_held
 from omnigraph_sql.spark.crossing import plain
+from omnigraph_sql.spark.links import neighbors
+from omnigraph_sql.spark.place import GraphPlace, pinned_at
 from omnigraph_sql.spark.registering import register
 from tests.spark.air import air
 
@@ -173,3 +179,26 @@ def test_a_second_question_opens_nothing_again(spark: SparkSession, tmp_path: Pa
     seen = spark.sql(opens).first()
     assert spark.sql(asked).collect() == first
     assert spark.sql(opens).first() == seen
+
+
+def test_what_was_opened_of_old_states_is_let_go(tmp_path: Path) -> None:
+    graph, other = air(tmp_path), air(tmp_path, "other")
+    elsewhere = pinned_at(GraphPlace(other.uri), None)
+    degrees = neighbors(elsewhere, "Route").degrees(pa.array(["LIM"]))
+    places = []
+    for number in range(limits.SPARK_STATES_MAX + 2):
+        graph.sql("INSERT INTO Airport (code, city) VALUES ($c, $c)", {"c": f"N{number}"})
+        places.append(pinned_at(GraphPlace(graph.uri), None))
+    kept = {place: weakref.ref(neighbors(place, "Route").starts.order) for place in places[: limits.SPARK_STATES_MAX]}
+    assert neighbors(places[0], "Route").starts.order is kept[places[0]](), "as many as are kept"
+    neighbors(places[limits.SPARK_STATES_MAX], "Route")
+    gc.collect()
+    assert kept[places[1]]() is None, "the one asked for longest ago goes first"
+    assert kept[places[0]]() is not None
+    for place in places[2:]:
+        neighbors(place, "Route")
+    gc.collect()
+    assert kept[places[0]]() is None
+    assert len([one for one in places_held() if one.uri == graph.uri]) == limits.SPARK_STATES_MAX
+    assert elsewhere in places_held(), "graphs do not count together"
+    assert neighbors(places[0], "Route").degrees(pa.array(["LIM"])) == degrees

@@ -182,6 +182,9 @@ def test_a_graph_on_an_object_store_is_loaded_and_read_without_a_secret_in_a_pla
     shown = frame._jdf.queryExecution().toString()
     travelling = pickle.dumps(known.place) + repr(place_of(spark, uri, "main", options)).encode()
     assert len(closures) > 5
+    assert place_of(spark, uri, "main", options).secrets == known.place.secrets, "they are handed over once"
+    other = {**options, "aws_secret_access_key": "another"}
+    assert place_of(spark, uri, "main", other).secrets != known.place.secrets
     for secret in (KEY, SECRET):
         assert secret not in shown
         assert secret.encode() not in travelling
