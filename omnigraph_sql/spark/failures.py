@@ -82,5 +82,9 @@ def _of_python(text: str, doing: str) -> OmniError:
         return DataError(message) if issubclass(of, DataError) else StorageError(message, kind="unknown", hint=_NOTHING)
     raised = _PYTHON.findall(text.rpartition("Traceback (most recent call last)")[2])
     name, told = raised[-1] if raised else ("", "")
+    if name == "ModuleNotFoundError":
+        what = f"where tasks run there is {told[:1].lower()}{told[1:]}"
+        hint = f"{_NOTHING}; install it for the Python of the executors, which PYSPARK_PYTHON names"
+        return StorageError(f"{doing}: {what}", kind="configuration", hint=hint)
     what = f"{name}: {told}" if told else name
     return ExecutionError(f"{doing}: a task failed: {what or shortened(text)}", hint=_NOTHING)

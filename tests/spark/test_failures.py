@@ -76,6 +76,12 @@ _PYTHON = 'An exception was thrown from the Python worker:\nTraceback (most rece
             None,
             "a task failed: ValueError: too long",
         ),
+        (
+            f"{_PYTHON}ModuleNotFoundError: No module named 'omnigraph_sql'\n SQLSTATE: 38000",
+            StorageError,
+            "configuration",
+            "here: where tasks run there is no module named 'omnigraph_sql'",
+        ),
         (f"{_PYTHON}KeyboardInterrupt\n", ExecutionError, None, "a task failed"),
         ("", StorageError, "unknown", "it failed and did not say why"),
     ],
