@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from omnigraph_sql.base.catalog import Catalog, EdgeType, TableType
-from omnigraph_sql.base.errors import InternalError
+from omnigraph_sql.base.errors import DataError, InternalError
 from omnigraph_sql.base.process import enter_engine
 from omnigraph_sql.base.seams import IdSource, Pause
 from omnigraph_sql.engine import opening
@@ -31,6 +32,8 @@ from omnigraph_sql.run.links import Links
 
 if TYPE_CHECKING:
     from omnigraph_sql.session import Session
+
+_ID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,15 @@ class PinnedTables:
         delete_files(self.tables, pin.path, pin.branch, files)
 
 
+def refuse_load_id(text: str) -> None:
+    """Raises DataError unless the text has the form of the ids of commits, one of which it becomes."""
+    if not _ID.fullmatch(text):
+        raise DataError(
+            f"{text!r} is no id of a load",
+            hint="an id has 26 digits and capital letters without I, L, O and U, the first of them 0 to 7",
+        )
+
+
 class ForeignLoad:
     """One load whose files another engine writes: it begins on a snapshot, and ends with one commit or none.
 
@@ -125,6 +137,8 @@ class ForeignLoad:
 
     def __init__(self, session: Session, author: Author, mode: LoadMode, load_id: str | None) -> None:
         session.refuse_read_only()
+        if load_id is not None:
+            refuse_load_id(load_id)
         self._session, self._author, self._mode = session, author, mode
         self.named = load_id is not None
         self.load_id: str = load_id or session.world.seams.ids.ulid()

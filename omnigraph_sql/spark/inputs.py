@@ -100,7 +100,11 @@ def frame_input(place: GraphPlace, catalog: Catalog, load_id: str, number: int, 
 
     shown = given.shown or "the data frame"
     if not hasattr(given.data, "mapInArrow"):
-        raise DataError(f"{type(given.data).__name__} is neither a DataFrame nor the path of files")
+        kind = type(given.data)
+        raise DataError(
+            f"{kind.__module__.partition('.')[0]}.{kind.__name__} is neither a DataFrame of Spark nor the path of files",
+            hint="spark.createDataFrame(…) makes one of rows, of pandas and of Arrow",
+        )
     of = source_type(Source("", given.type), catalog, shown)
     names = tuple(column_names(of, given.data.columns, shown))
     numbered = given.data.select("*", sf.monotonically_increasing_id().alias("__at"))

@@ -16,6 +16,7 @@ from omnigraph_sql.engine.load.columns_given import column_names
 from omnigraph_sql.engine.load.report import LoadMode
 from omnigraph_sql.engine.values import table_key
 from omnigraph_sql.engine.write.txn import Author
+from omnigraph_sql.foreign import refuse_load_id
 from omnigraph_sql.spark.committing import Written, body_of, discard, publish
 from omnigraph_sql.spark.crossing import crossing
 from omnigraph_sql.spark.feeds import Feed, Kind
@@ -88,7 +89,10 @@ class TableWriter(DataSourceArrowWriter):
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType, overwrite: bool) -> TableWriter:
-        return cls(Target.of(options, schema, overwrite), options.get("load_id") or UlidSource(SystemClock()).ulid())
+        load_id = options.get("load_id")
+        if load_id is not None:
+            refuse_load_id(load_id)
+        return cls(Target.of(options, schema, overwrite), load_id or UlidSource(SystemClock()).ulid())
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._target.write(iterator)

@@ -244,6 +244,27 @@ def test_a_load_with_an_id_is_published_once(spark: SparkSession, graph: og.Grap
     assert transaction.transaction_properties["omnigraph.operation"] == own
 
 
+@pytest.mark.parametrize(
+    "own", ["", "7", "01M7QENZ8T6C00C8TCED7HQSX", "01M7QENZ8T6C00C8TCED7HQSXU", "../" * 8 + "xx", "8" + "0" * 25]
+)
+def test_an_id_that_no_commit_could_have_is_refused(spark: SparkSession, graph: og.Graph, own: str) -> None:
+    before = graph.head
+    rows = frame(spark, [(3, "three")], "k int, name string")
+    with pytest.raises(DataError, match="is no id of a load"):
+        load(spark, graph.uri, {"A": rows}, mode="append", load_id=own)
+    use_source(spark)
+    with pytest.raises(Exception, match="is no id of a load"):
+        rows.write.format("omnigraph").options(graph=graph.uri, type="A", load_id=own).mode("append").save()
+    assert graph.head == before
+
+
+def test_what_is_no_source_is_refused_with_what_is_one(spark: SparkSession, graph: og.Graph) -> None:
+    for wrong, name in ((pa.table({"k": [1]}), "pyarrow.Table"), (None, "builtins.NoneType")):
+        with pytest.raises(DataError, match=f"{name} is neither a DataFrame of Spark nor the path") as caught:
+            load(spark, graph.uri, {"A": wrong}, mode="append")
+        assert "spark.createDataFrame" in str(caught.value.hint)
+
+
 def test_the_same_files_cannot_be_committed_twice(
     spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
