@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from omnigraph_sql.spark.report import RowsRefused as RowsRefused
     from omnigraph_sql.spark.report import SparkReport as SparkReport
     from omnigraph_sql.spark.sessions import session as session
+    from omnigraph_sql.spark.stream import stable_id as stable_id
 
 _HOMES = {
     "RowsNotKept": "report",
@@ -22,9 +23,20 @@ _HOMES = {
     "load": "loading",
     "register": "registering",
     "session": "sessions",
+    "stable_id": "stream",
     "use_source": "registering",
 }
-__all__ = ["RowsNotKept", "RowsRefused", "SparkReport", "credentials", "load", "register", "session", "use_source"]
+__all__ = [
+    "RowsNotKept",
+    "RowsRefused",
+    "SparkReport",
+    "credentials",
+    "load",
+    "register",
+    "session",
+    "stable_id",
+    "use_source",
+]
 
 
 def __getattr__(name: str) -> Any:

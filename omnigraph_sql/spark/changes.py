@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,8 @@ class Changes:
     mode: LoadMode
     rewritten: list[tuple[TablePin, list[LooseFile]]] = field(default_factory=list)
     moved: list[tuple[TablePin, str | None, tuple[Any, ...]]] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    """Paths of the files that the attempt names."""
 
     def of(self, rows: Tables, txn: WriteTxn, table: LooseTable) -> FilesChange:
         """What a table becomes on the base of an attempt."""
@@ -39,12 +41,13 @@ class Changes:
         if held:
             self.rewritten.append((written, held))
         made = tuple(file_of(file.text) for file in files)
+        self.named.update(_paths(made))
         branch = None if txn.branch == MAIN else txn.branch
         count = sum(file.rows for file in files)
         change, replaced = self._change(rows, table, pin, made, count, forks=pin.branch != branch)
-        if made and pin.branch != branch:
-            move_files(self.base.tables, pin.path, pin.branch, branch, made)
-            self.moved.append((pin, branch, made))
+        if made and written.branch != branch:
+            move_files(self.base.tables, written.path, written.branch, branch, made)
+            self.moved.append((written, branch, made))
         check_files(self.base.tables, pin, branch, made)
         return FilesChange(pin, change, count, replaced)
 
@@ -75,7 +78,19 @@ class Changes:
         """Files of an attempt that came to nothing lie below the branch they were meant for."""
         for pin, branch, files in self.moved:
             move_files(self.base.tables, pin.path, branch, pin.branch, files)
-        self.moved = []
+        self.moved, self.named = [], set()
+
+    def tidy(self, tables: Sequence[LooseTable]) -> None:
+        """Remove the files of a published load that were written anew without some of their rows, or for nothing."""
+        for table in tables:
+            if loose := self._unnamed(table.files):
+                self.base.discard(table.type, loose)
+        for pin, files in self.rewritten:
+            if loose := self._unnamed(files):
+                delete_files(self.base.tables, pin.path, pin.branch, loose)
+
+    def _unnamed(self, files: Sequence[LooseFile]) -> list[Any]:
+        return [found for found in map(_file, files) if not self.named.intersection(_paths([found]))]
 
     def discard(self, tables: Sequence[LooseTable]) -> None:
         """Remove the files of a load that nothing names."""
@@ -83,6 +98,14 @@ class Changes:
             self.bring_back()
         for table in tables:
             if table.files:
-                self.base.discard(table.type, [file_of(file.text) for file in table.files])
+                self.base.discard(table.type, list(map(_file, table.files)))
         for pin, files in self.rewritten:
-            delete_files(self.base.tables, pin.path, pin.branch, [file_of(file.text) for file in files])
+            delete_files(self.base.tables, pin.path, pin.branch, list(map(_file, files)))
+
+
+def _file(file: LooseFile) -> Any:
+    return file_of(file.text)
+
+
+def _paths(files: Iterable[Any]) -> Iterator[str]:
+    return (str(one.path) for file in files for one in file.files)

@@ -101,8 +101,9 @@ def frame_input(place: GraphPlace, catalog: Catalog, load_id: str, number: int, 
     shown = given.shown or "the data frame"
     if not hasattr(given.data, "mapInArrow"):
         kind = type(given.data)
+        library = kind.__module__.partition(".")[0]
         raise DataError(
-            f"{kind.__module__.partition('.')[0]}.{kind.__name__} is neither a DataFrame of Spark nor the path of files",
+            f"{library}.{kind.__name__} is neither a DataFrame of Spark nor the path of files",
             hint="spark.createDataFrame(…) makes one of rows, of pandas and of Arrow",
         )
     of = source_type(Source("", given.type), catalog, shown)

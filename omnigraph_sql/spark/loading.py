@@ -141,6 +141,7 @@ class LoadRun:
                 if self.harvest.refusals and not self.going_on:
                     self._fail()
                 counts = self.load.publish(self._prepare)
+            self.changes.tidy(list(self.harvest.tables.values()))
             return self._report(counts, published=True)
         except Published:
             return self._report((), already=True)

@@ -311,6 +311,46 @@ def test_a_writer_in_between_is_seen_and_nothing_is_lost(
     assert content(graph)["A"] == [*kept, (6, "in between")]
 
 
+@pytest.mark.parametrize("branch", ["main", "side"])
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_a_load_leaves_no_file_behind_that_it_wrote_anew(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch, mode: str, branch: str
+) -> None:
+    """Neither the files that held refused or replaced rows, nor those of an attempt that lost to another writer."""
+    graph.create_branch("side")
+    there = graph.checkout(branch)
+    move = iter([4])
+    prepare = loading.LoadRun._prepare
+
+    def meanwhile(run: Any, txn: Any) -> Any:
+        found = prepare(run, txn)
+        key = next(move, None)
+        if key is not None:
+            there.sql("INSERT INTO A (k, name) VALUES ($k, 'in between')", {"k": key})
+        return found
+
+    monkeypatch.setattr(loading.LoadRun, "_prepare", meanwhile)
+    rows = frame(spark, [(3, "a"), (5, "b"), (3, "c"), (6, "d")], "k int, name string").coalesce(1)
+    alone = frame(spark, [(3, "e")], "k int, name string").coalesce(1)
+    ends = frame(spark, [(1, 3), (1, 9)], "src int, dst int").coalesce(1)
+    sources = {"A": [rows, alone], "E": ends}
+    report = load(spark, graph.uri, sources, mode=mode, on_error="skip", branch=branch)
+    assert report.rows_refused == (3 if mode == "append" else 1)
+    there.refresh()
+    kept = {2: "two", 3: "a" if mode == "append" else "e", 4: "in between", 5: "b", 6: "d"}
+    assert {row[0]: row[1] for row in content(there)["A"]} == {1: "one", **{int(k): v for k, v in kept.items()}}
+    for key in ("node:A", "edge:E"):
+        pin = there._session.snapshot().named(key)
+        assert pin is not None
+        dataset = there._world.tables.open(pin).dataset
+        named = {file.path for fragment in dataset.get_fragments() for file in fragment.data_files()}
+        below = Path(graph.uri) / pin.path / ("data" if branch == "main" else f"tree/{branch}/data")
+        assert {path.name for path in below.glob("*.lance")} <= named
+        everything = {path.name for path in (Path(graph.uri) / pin.path).rglob("*.lance")}
+        first = graph._world.tables.open(graph._session.snapshot().named(key)).dataset  # type: ignore[arg-type]
+        assert everything == named | {f.path for fragment in first.get_fragments() for f in fragment.data_files()}
+
+
 def test_a_data_frame_is_written_through_the_source(spark: SparkSession, graph: og.Graph) -> None:
     use_source(spark)
 
