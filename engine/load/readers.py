@@ -170,9 +170,11 @@ def _first_line(error: BaseException) -> str:
 
 def _read_csv(path: Path, of: TableType) -> Iterator[Chunk]:
     """A header, then rows. Nothing between two commas is null; `""` is the empty text."""
-    given = _header(path)
+    given, is_alone = _header(path)
     names = column_names(of, given, str(path))
     yield _empty(of, Spelling.TEXT)
+    if is_alone:
+        return
     wrong: list[pcsv.InvalidRow] = []
     try:
         start = 0
@@ -186,9 +188,11 @@ def _read_csv(path: Path, of: TableType) -> Iterator[Chunk]:
         raise _csv_refusal(path, wrong, error) from error
 
 
-def _header(path: Path) -> list[str]:
+def _header(path: Path) -> tuple[list[str], bool]:
+    """The names of the columns, and whether nothing follows them."""
     with open(path, "rb") as file:
-        return csv_header(file.readline(), str(path), file)
+        found = csv_header(file.readline(), str(path), file)
+        return found, not file.read(1)
 
 
 def csv_header(line: bytes, name: str, rest: Iterable[bytes] = ()) -> list[str]:

@@ -132,16 +132,21 @@ def files_at(spark: SparkSession, path: str) -> Files:
     try:
         listed = spark.read.format("binaryFile").load(path)
         found = listed.selectExpr("_metadata.file_path AS path", f"{_HASH} AS hash").collect()
+        everything = listed.inputFiles()
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error):
             raise DataError(f"there is no file {path}") from None
         raise
-    if not found:
+    numbers = {row["path"]: int(row["hash"]) for row in found}
+    # Spark makes no row for a file without a byte, so no row will ever ask for the number of one.
+    filled = set(map(file_name, numbers))
+    numbers |= {one: -number for number, one in enumerate(everything, 1) if file_name(one) not in filled}
+    if not numbers:
         raise DataError(f"there is no file {path}")
-    rows = sorted((row["path"], row["hash"]) for row in found)
-    alone = len(rows) == 1 and not _GLOB & set(path)
-    names = (path,) if alone else tuple(file_name(address) for address, _ in rows)
-    return Files(tuple(address for address, _ in rows), tuple(found for _, found in rows), names)
+    addresses = tuple(sorted(numbers, key=file_name))
+    alone = len(addresses) == 1 and not _GLOB & set(path)
+    names = (path,) if alone else tuple(map(file_name, addresses))
+    return Files(addresses, tuple(numbers[address] for address in addresses), names)
 
 
 def file_name(address: str) -> str:

@@ -258,6 +258,39 @@ def test_an_id_that_no_commit_could_have_is_refused(spark: SparkSession, graph: 
     assert graph.head == before
 
 
+@pytest.mark.parametrize(
+    ("texts", "type"),
+    [
+        ({"a.jsonl": ""}, None),
+        ({"a.jsonl": "", "b.jsonl": '{"type": "A", "data": {"k": 5}}\n', "c.jsonl": ""}, None),
+        ({"a.csv": ""}, "A"),
+        ({"a.csv": "k,name"}, "A"),
+        ({"a.csv": "k,name\n5,five\n", "b.csv": "k\n"}, "A"),
+        ({"a.csv": "k,name\n5,five\n", "b.csv": ""}, "A"),
+        ({"a.parquet": ""}, "A"),
+    ],
+)
+def test_files_without_a_row_or_a_byte_are_taken_as_the_local_loader_takes_them(
+    spark: SparkSession, tmp_path: Path, texts: dict[str, str], type: str | None
+) -> None:
+    (tmp_path / "in").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "in" / name).write_text(text)
+    graphs = [og.init(tmp_path / f"{name}.omni", schema=SCHEMA) for name in ("near", "far")]
+    pattern = str(tmp_path / "in" / f"*{Path(next(iter(texts))).suffix}")
+    outcomes = []
+    for act in (
+        lambda: graphs[0].load(sorted((tmp_path / "in").iterdir()), type=type, mode="append").tables,
+        lambda: load(spark, graphs[1].uri, [pattern] if type is None else {type: pattern}, mode="append").tables,
+    ):
+        try:
+            outcomes.append([table.table for table in act()])
+        except DataError as error:
+            outcomes.append([error.message])
+    assert outcomes[0] == outcomes[1]
+    assert content(graphs[1]) == content(graphs[0])
+
+
 def test_what_is_no_source_is_refused_with_what_is_one(spark: SparkSession, graph: og.Graph) -> None:
     for wrong, name in ((pa.table({"k": [1]}), "pyarrow.Table"), (None, "builtins.NoneType")):
         with pytest.raises(DataError, match=f"{name} is neither a DataFrame of Spark nor the path") as caught:

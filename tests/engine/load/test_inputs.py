@@ -229,6 +229,15 @@ def test_nothing_between_commas_is_null_and_empty_quotes_are_the_empty_text(tmp_
     assert [(r["id"], r["name"], r["mail"]) for r in stored(world, "Town")] == [("a", "", None), ("b", 'x, "y"', "")]
 
 
+@pytest.mark.parametrize("text", ["code,name", "code,name\n", "code,name\r\n", '"code","name"', "\ufeffcode,name"])
+def test_a_header_alone_is_a_file_without_rows(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    world = graph(tmp_path)
+    put(world, Source(path, "Town"))
+    assert stored(world, "Town") == []
+
+
 def packed(path: Path, packing: str) -> Path:
     made = path.with_name(f"{path.name}{packing}")
     with pa.output_stream(str(made), compression={".gz": "gzip", ".zst": "zstd"}[packing]) as out:
