@@ -113,7 +113,7 @@ def _explained(source: Source, start: _Start) -> LanguageError:
 
 def _refuse_extensions(queries: tuple[ast.Query, ...], source: Source) -> None:
     """Without extensions the grammar is smaller; a text that needs the larger one is told how to get it."""
-    found = [problem for query in queries for node in _nodes(query.body) if (problem := _extension(node, source))]
+    found = [problem for query in queries for node in nodes_below(query.body) if (problem := _extension(node, source))]
     if found:
         span, what, instead = min(found, key=lambda problem: problem[0].start)
         raise ParseError(
@@ -139,12 +139,12 @@ def _extension(node: object, source: Source) -> tuple[Span, str, str] | None:
             return None
 
 
-def _nodes(node: object) -> Iterator[object]:
+def nodes_below(node: object) -> Iterator[object]:
     """Every node below and at `node`."""
     if isinstance(node, tuple):
         for item in node:
-            yield from _nodes(item)
+            yield from nodes_below(item)
     elif is_dataclass(node) and not isinstance(node, Span):
         yield node
         for field in fields(node):
-            yield from _nodes(getattr(node, field.name))
+            yield from nodes_below(getattr(node, field.name))

@@ -17,7 +17,7 @@ from omnigraph_sql.bind.parameters import bind_parameters
 from omnigraph_sql.engine.store.tables import OpenTable
 from omnigraph_sql.foreign import PinnedTables
 from omnigraph_sql.grammar.ast import gq as ast
-from omnigraph_sql.grammar.gq import parse_any
+from omnigraph_sql.grammar.gq import nodes_below, parse_any
 from omnigraph_sql.grammar.source import Span
 from omnigraph_sql.grammar.unparse_gq import unparse_query
 from omnigraph_sql.plan.compile import Program
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from omnigraph_sql.graph import Graph
 
 _SAMPLED_PER_SHARE: Final = 32
-_WHOLE: Final = (ast.Nearest, ast.Bm25, ast.Fuse, ast.Aggregate)
-"""What looks at all rows together, so that its answer is not the sum of answers for parts."""
+_WHOLE: Final = (ast.Nearest, ast.Bm25, ast.Fuse, ast.Aggregate, ast.Now)
+"""What is one for all rows, so that the answer is not the sum of answers for parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,10 @@ def _value(text: str) -> object:
 
 
 def _splitting(query: ast.Query) -> ast.NodeClause | None:
-    """The node by which the rows can be shared out; None for a query that orders, counts, ranks or cuts."""
+    """The node by which the rows can be shared out; None for a query that orders, counts, ranks, cuts or says now."""
     body = query.body
     assert isinstance(body, ast.ReadBody)
-    if body.order or body.limit is not None or any(isinstance(c.value, _WHOLE) for c in body.columns):
-        return None
-    if any(isinstance(c, ast.Test) and isinstance(c.left, _WHOLE) for c in body.clauses):
+    if body.order or body.limit is not None or any(isinstance(node, _WHOLE) for node in nodes_below(body)):
         return None
     nodes = (c for c in body.clauses if isinstance(c, ast.NodeClause) and c.variable.name != "_")
     return next(nodes, None)

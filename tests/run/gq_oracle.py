@@ -192,7 +192,8 @@ def _compared(test: Test, bound: Bound, types: Types) -> bool:
         right = single(right)
     if isinstance(left, float) and isinstance(test.left, Literal) and _is_single(test.right, types):
         left = single(left)
-    if {type(left), type(right)} == {int, float}:
+    both_stored = isinstance(test.left, Property) and isinstance(test.right, Property)
+    if both_stored and {type(left), type(right)} == {int, float}:
         left, right = float(left), float(right)
     match test.relation:
         case "contains":
