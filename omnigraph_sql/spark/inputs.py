@@ -74,6 +74,8 @@ def input_of(
             return _csv(spark, place, catalog, load_id, number, given, path)
         case ".parquet":
             return _parquet(spark, place, catalog, load_id, number, given, path)
+        case ".zst":
+            raise DataError(f"{path}: Spark does not unpack .zst", hint="unpack it, or pack it as .gz or .bz2")
         case _:
             raise DataError(
                 f"{path} is none of .jsonl, .csv, .parquet",

@@ -291,6 +291,14 @@ def test_files_without_a_row_or_a_byte_are_taken_as_the_local_loader_takes_them(
     assert content(graphs[1]) == content(graphs[0])
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("a.csv.zst", "does not unpack .zst"), ("a.txt", "is none of .jsonl, .csv")]
+)
+def test_a_form_that_is_not_read_is_refused(spark: SparkSession, graph: og.Graph, name: str, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        load(spark, graph.uri, {"A": name}, mode="append")
+
+
 def test_what_is_no_source_is_refused_with_what_is_one(spark: SparkSession, graph: og.Graph) -> None:
     for wrong, name in ((pa.table({"k": [1]}), "pyarrow.Table"), (None, "builtins.NoneType")):
         with pytest.raises(DataError, match=f"{name} is neither a DataFrame of Spark nor the path") as caught:
@@ -319,26 +327,30 @@ def test_the_same_files_cannot_be_committed_twice(
     assert graph.sql("SELECT count(*) FROM A").fetchone() == (3,)
 
 
-def test_a_writer_in_between_is_seen_and_nothing_is_lost(
-    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The branch moves after the rows were checked: appending checks again on the new head, overwriting gives up."""
-    move = iter([4, 5])
+def write_between(monkeypatch: pytest.MonkeyPatch, graph: og.Graph, keys: list[int]) -> None:
+    """Insert one of the keys whenever the rows of a load were checked and are about to be published."""
     prepare = loading.LoadRun._prepare
 
     def meanwhile(run: Any, txn: Any) -> Any:
         found = prepare(run, txn)
-        key = next(move, None)
-        if key is not None:
-            graph.sql("INSERT INTO A (k, name) VALUES ($k, 'in between')", {"k": key})
+        if keys:
+            graph.sql("INSERT INTO A (k, name) VALUES ($k, 'in between')", {"k": keys.pop(0)})
         return found
 
     monkeypatch.setattr(loading.LoadRun, "_prepare", meanwhile)
+
+
+def test_a_writer_in_between_is_seen_and_nothing_is_lost(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch moves after the rows were checked: appending checks again on the new head, overwriting gives up."""
+    keys = [4, 5]
+    write_between(monkeypatch, graph, keys)
     rows = frame(spark, [(2, "TWO"), (3, "three")], "k int, name string")
     load(spark, graph.uri, {"A": rows}, mode="merge")
     kept = [(1, "one"), (2, "TWO"), (3, "three"), (4, "in between"), (5, "in between")]
     assert content(graph)["A"] == kept
-    move = iter([6])
+    keys.append(6)
     with pytest.raises(ReadSetChanged):
         load(spark, graph.uri, {"A": rows}, mode="overwrite")
     assert content(graph)["A"] == [*kept, (6, "in between")]
@@ -352,17 +364,7 @@ def test_a_load_leaves_no_file_behind_that_it_wrote_anew(
     """Neither the files that held refused or replaced rows, nor those of an attempt that lost to another writer."""
     graph.create_branch("side")
     there = graph.checkout(branch)
-    move = iter([4])
-    prepare = loading.LoadRun._prepare
-
-    def meanwhile(run: Any, txn: Any) -> Any:
-        found = prepare(run, txn)
-        key = next(move, None)
-        if key is not None:
-            there.sql("INSERT INTO A (k, name) VALUES ($k, 'in between')", {"k": key})
-        return found
-
-    monkeypatch.setattr(loading.LoadRun, "_prepare", meanwhile)
+    write_between(monkeypatch, there, [4])
     rows = frame(spark, [(3, "a"), (5, "b"), (3, "c"), (6, "d")], "k int, name string").coalesce(1)
     alone = frame(spark, [(3, "e")], "k int, name string").coalesce(1)
     ends = frame(spark, [(1, 3), (1, 9)], "src int, dst int").coalesce(1)
