@@ -333,3 +333,45 @@ def test_every_door_works_on_a_cluster(master: str, workers_python: Path, tmp_pa
     kept = graph.sql("SELECT k, name FROM A ORDER BY k").fetchall()
     assert kept[-2:] == [(20, "came"), (21, "came")]
     assert [commit.parent for commit in graph.commits()][:-1] == [commit.id for commit in graph.commits()][1:]
+
+
+SCRIPT = """
+import sys
+from pyspark.sql import SparkSession
+from omnigraph_sql.spark import load, register
+uri = sys.argv[1]
+spark = SparkSession.builder.getOrCreate()
+
+def where(batches):
+    import os
+    import omnigraph_sql
+    assert "/environment/" in omnigraph_sql.__file__, omnigraph_sql.__file__
+    yield from batches
+
+rows = spark.range(0, 10, numPartitions=2).selectExpr("CAST(id AS INT) AS k").mapInArrow(where, "k int")
+load(spark, uri, {"A": rows}, mode="append")
+register(spark, uri)
+assert spark.sql("SELECT sum(og_degree('E', id)) FROM A").first()[0] == 0
+spark.stop()
+"""
+
+
+def test_a_script_goes_through_spark_submit_with_its_environment(
+    master: str, workers_python: Path, tmp_path: Path
+) -> None:
+    import pyspark
+
+    graph = og.init(tmp_path / "g.omni", schema="node A { k: I32 @key  name: String? }  edge E: A -> A")
+    (tmp_path / "job.py").write_text(SCRIPT)
+    (tmp_path / "environment").symlink_to(workers_python.parents[1])
+    subprocess.run(["tar", "-czf", tmp_path / "env.tar.gz", "-C", workers_python.parents[1], "."], check=True)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYSPARK", "SPARK", "OMNI"))}
+    env |= {"PYSPARK_PYTHON": "./environment/bin/python", "SPARK_HOME": str(Path(pyspark.__file__).parent)}
+    settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=700m"]
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", master]
+    command += ["--archives", "env.tar.gz#environment", *(word for one in settings for word in ("--conf", one))]
+    done = subprocess.run(
+        [*command, "job.py", graph.uri], capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path, env=env
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert graph.sql("SELECT count(*) FROM A").fetchone() == (10,)
