@@ -44,7 +44,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One load, and a row that another writer inserts into the same branch while it goes on."""
+    """One load, and what another writer does to the same branch while it goes on."""
 
     branch: str
     mode: str
@@ -77,7 +77,13 @@ def _step(chance: random.Random, number: int) -> Step:
     beside = None
     if mode != "overwrite" and chance.random() < 0.4:
         beside = chance.choice(
-            [f"INSERT INTO A (k) VALUES ({100 + number})", f"INSERT INTO B (k) VALUES ({100 + number})"]
+            [
+                f"INSERT INTO A (k) VALUES ({100 + number})",
+                f"INSERT INTO {chance.choice('AB')} (k) VALUES ({key()}) ON CONFLICT DO NOTHING",
+                f"DELETE FROM {chance.choice('AB')} WHERE k = {key()}",
+                f"UPDATE A SET name = 'beside' WHERE k = {key()}",
+                f"UPDATE B SET size = -1 WHERE k < {key()}",
+            ]
         )
     return Step(chance.choice(BRANCHES), mode, door, rows, beside)
 

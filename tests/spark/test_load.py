@@ -356,6 +356,22 @@ def test_a_writer_in_between_is_seen_and_nothing_is_lost(
     assert content(graph)["A"] == [*kept, (6, "in between")]
 
 
+def test_rows_are_judged_by_what_a_writer_in_between_left(
+    spark: SparkSession, graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = frame(spark, [(3, "three")], "k int, name string")
+    with monkeypatch.context() as patch:
+        write_between(patch, graph, [3])
+        with pytest.raises(DataError, match="A '3': it exists already"):
+            load(spark, graph.uri, {"A": rows}, mode="append")
+    with monkeypatch.context() as patch:
+        write_between(patch, graph, [5])
+        later = frame(spark, [(3, "THREE"), (5, "five")], "k int, name string")
+        report = load(spark, graph.uri, {"A": later}, mode="merge")
+    assert [(t.written, t.replaced, t.total) for t in report.tables] == [(2, 2, 4)]
+    assert content(graph)["A"] == [(1, "one"), (2, "two"), (3, "THREE"), (5, "five")]
+
+
 @pytest.mark.parametrize("branch", ["main", "side"])
 @pytest.mark.parametrize("mode", ["append", "merge"])
 def test_a_load_leaves_no_file_behind_that_it_wrote_anew(
