@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK: Final = "127.0.0.1"
+_PYTHON_SETTING: Final = "spark.pyspark.python"
 # Spark announces every change of level but that to `warn`. What it says of failed tasks it says again in its exception.
 _LOG4J: Final = """\
 rootLogger.level = warn
@@ -86,7 +87,10 @@ def session(master: str | None = None, *, name: str = "omnigraph", **settings: s
 def _made(master: str | None, name: str, settings: Mapping[str, str], folder: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    # Workers take the first python of the PATH otherwise, which need not have this package.
+    # Workers take the first python of the PATH otherwise, which need not have this package. Spark heeds the setting of
+    # this name only when spark-submit is told of it, and the variable always.
+    if _PYTHON_SETTING in settings:
+        os.environ["PYSPARK_PYTHON"] = settings[_PYTHON_SETTING]
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

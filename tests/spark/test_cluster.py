@@ -40,9 +40,12 @@ settings = {
 }
 
 def slow(batches):
-    import os, time
+    import os, sys, time
+    import omnigraph_sql
     from pyspark import TaskContext
     assert "ONLY_HERE" not in os.environ
+    assert os.path.dirname(sys.executable) == os.path.dirname(python), sys.executable
+    assert omnigraph_sql.__file__.startswith(os.path.dirname(os.path.dirname(python))), omnigraph_sql.__file__
     context = TaskContext.get()
     where = os.path.join(folder, f"seen-{context.partitionId()}-{context.attemptNumber()}")
     open(where, "w").close()
