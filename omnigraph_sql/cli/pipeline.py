@@ -36,10 +36,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class StageMeter(Line):
-    """A bar per stage."""
+    """A bar per stage, once Spark says how many tasks it has."""
 
     def __call__(self, at: StageProgress) -> None:
-        filled = _BAR * at.done // at.tasks if at.tasks else 0
+        if not at.tasks:
+            self.show(f"{at.stage} …")
+            return
+        filled = _BAR * at.done // at.tasks
         self.show(f"{at.stage}: [{'#' * filled}{'.' * (_BAR - filled)}] {at.done}/{at.tasks} tasks")
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph_sql.cli.pipeline import StageMeter
 from omnigraph_sql.cli.progress import Meter
 from omnigraph_sql.engine.load.report import Phase, Progress
 from omnigraph_sql.spark import sessions
+from omnigraph_sql.spark.progress import StageProgress
 from tests.cli.conftest import Command
 
 LINES = """{"type": "Airport", "data": {"code": "AQP", "city": "Arequipa"}}
@@ -99,6 +101,16 @@ def test_a_terminal_sees_one_line_that_is_gone_at_the_end() -> None:
     first, second, blank, end = screen.getvalue().split("\r")[1:]
     assert (first, second.rstrip(), blank.strip(), end) == ("reading: 1 234 567 rows", "checking: 1 rows", "", "")
     assert len(second) == len(first)
+
+
+def test_a_stage_of_spark_has_a_bar_once_its_tasks_are_known() -> None:
+    screen = Terminal()
+    with StageMeter(screen) as meter:
+        for done, tasks in ((0, 0), (0, 2), (1, 2), (2, 2)):
+            meter(StageProgress("checking", done, tasks))
+    shown = [text.rstrip() for text in screen.getvalue().split("\r")[1:]]
+    bars = [f"checking: [{'#' * full}{'.' * (24 - full)}] {done}/2 tasks" for done, full in ((0, 0), (1, 12), (2, 24))]
+    assert shown == ["checking …", *bars, "", ""]
 
 
 @pytest.mark.parametrize(("stream", "quiet"), [(io.StringIO(), False), (Terminal(), True), (None, False)])
