@@ -50,7 +50,10 @@ def slow(batches):
     where = os.path.join(folder, f"seen-{context.partitionId()}-{context.attemptNumber()}")
     open(where, "w").close()
     if context.partitionId() == 3 and context.attemptNumber() == 0:
-        time.sleep(20)
+        # Until there is a duplicate, and a little longer, so that both of them write what they have.
+        while not os.path.exists(os.path.join(folder, "seen-3-1")):
+            time.sleep(0.05)
+        time.sleep(1)
     yield from batches
 
 def dying(batches):
